@@ -1,0 +1,353 @@
+"""The command line: `fastact compare`, `fastact info` and `fastact export`."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from . import __version__, activations, isa, max_ulp, variants
+from ._extras import require
+
+# Everything that imports onnx, onnxruntime or scikit-learn is imported inside the commands,
+# so that --help and info are quick and work without them.
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+OVER_BUDGET = 3
+
+EXIT_CODES = f"""\b
+Exit codes:
+    0  done; with --budget-ms, at least one model meets the budget
+    1  an error, told in one line on stderr
+    2  wrong usage
+    {OVER_BUDGET}  no model meets the budget
+  {INTERRUPTED}  interrupted
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The words after the program's name; none asks for help.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    try:
+        code = cli.main(list(arguments) or ["--help"], "fastact", standalone_mode=False)
+    except click.Abort:  # what click makes of Ctrl-C
+        return INTERRUPTED
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "fastact"
+        return _fail(f"{error.format_message()} (see: {where} --help)", error.exit_code)
+    except click.ClickException as error:
+        return _fail(error.format_message(), error.exit_code)
+    except (ImportError, OSError) as error:  # a missing extra; a file that cannot be written
+        return _fail(str(error), 1)
+    return int(code or 0)
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    return code
+
+
+@contextmanager
+def _usage() -> Iterator[None]:
+    """Report what the library says about its arguments as wrong usage."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise click.UsageError(str(error), click.get_current_context()) from error
+
+
+@click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="fastact %(version)s")
+def cli() -> None:
+    """ReLU and GELU on the CPU: measure them, and export them to ONNX."""
+
+
+# ---------------------------------------------------------------------------- compare
+
+
+def _budget(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise click.BadParameter(f"{value:g} is not a positive number of milliseconds.")
+    return value
+
+
+def _threads(ctx: click.Context, option: click.Parameter, value: int) -> int:
+    from .bench.environment import usable_cpus
+
+    if value > usable_cpus():
+        raise click.BadParameter(f"{value} threads, but this process may use {usable_cpus()} CPUs.")
+    return value
+
+
+def _output(ctx: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse a path that cannot be written before any work is done for it."""
+    if value is not None:
+        folder = value.parent
+        if not folder.is_dir():
+            raise click.ClickException(f"cannot write {value}: there is no folder {folder}")
+        if value.exists() and not value.is_file():
+            raise click.ClickException(f"cannot write {value}: it is not a regular file")
+        if not os.access(folder, os.W_OK):
+            raise click.ClickException(f"cannot write {value}: the folder is read-only")
+    return value
+
+
+@cli.command(epilog=EXIT_CODES)
+@click.option("--arch", default="digits", show_default=True, help="The network.")
+@click.option(
+    "--budget-ms",
+    type=float,
+    callback=_budget,
+    metavar="X",
+    help="Latency budget in milliseconds; a model meets it if its p90 does.",
+)
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(path_type=Path),
+    callback=_output,
+    metavar="FILE",
+    help="Write everything as data, too.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    metavar="N",
+    help="Timed runs of each model; from 200 the percentiles mean something.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    callback=_threads,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Threads of onnxruntime inside an operator.",
+)
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    arch: str,
+    budget_ms: float | None,
+    json_path: Path | None,
+    runs: int,
+    threads: int,
+) -> None:
+    """Answer which activation to take: ReLU or GELU, on this machine.
+
+    Runs one trained network with ReLU and with each form of GELU in onnxruntime, image
+    after image, and prints accuracy, latency, size, and which one to take.
+    """
+    require("rich", "report")
+    from rich.console import Console
+
+    from . import bench
+    from .bench.text import show
+
+    with _progress() as progress, _usage():
+        try:
+            result = bench.compare(
+                arch, budget_ms=budget_ms, runs=runs, threads=threads, progress=progress
+            )
+        except bench.DisagreementError as error:
+            raise click.ClickException(str(error)) from error
+
+    if json_path is not None:  # before the text, whose reader may have left
+        from .export.files import write_bytes
+
+        data = {**result.to_dict(), "command": shlex.join(["fastact", *sys.argv[1:]])}
+        write_bytes(json_path, (json.dumps(data, indent=2) + "\n").encode())
+    terminal = sys.stdout.isatty()
+    # Where nobody sees the width, no line is folded and no column cut.
+    show(result, Console(force_terminal=terminal, width=None if terminal else 1000))
+    if result.verdict.take is None:
+        ctx.exit(OVER_BUDGET)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a progress callback that draws on stderr, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # Drawn only when told to: a thread that redraws would disturb the timing.
+    bar = Progress(
+        console=Console(stderr=True),
+        transient=True,
+        auto_refresh=False,
+        disable=not sys.stderr.isatty(),
+    )
+    with bar:
+        task = bar.add_task("")
+
+        def report(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total, refresh=True)
+
+        yield report
+
+
+# ------------------------------------------------------------------------------- info
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print it as data.")
+def info(as_json: bool) -> None:
+    """Tell what fastact found on this machine."""
+    from .bench.environment import environment
+
+    here = environment()
+    forced = os.environ.get("FASTACT_ISA") or None
+    bounds = {name: _bounds(name) for name in activations}
+    if as_json:
+        data = {
+            "schema": 1,
+            "variants": list(variants),
+            "FASTACT_ISA": forced,
+            "max_ulp": bounds,
+            **here.to_dict(),
+        }
+        click.echo(json.dumps(data, indent=2))
+        return
+
+    reason = f"forced by FASTACT_ISA={forced}" if forced else "the best one for this CPU"
+    packages = [f"{name} {number or 'not installed'}" for name, number in here.versions.items()]
+    rows = [
+        ("fastact", __version__),
+        ("variant", f"{isa}, {reason}"),
+        ("this CPU runs", ", ".join(variants)),
+        ("CPU", here.cpu),
+        ("usable CPUs", str(here.usable_cpus)),
+        ("system", here.system),
+        *zip(["packages", "", "", ""], packages[1:], strict=True),
+    ]
+    for name, dtypes in bounds.items():
+        promises = ", ".join(f"{dtype} {ulp:g}" for dtype, ulp in dtypes.items())
+        rows.append((name, f"largest error in ULP: {promises}"))
+    for key, value in rows:
+        click.echo(f"{key:<14}{value}")
+
+
+def _bounds(activation: str) -> dict[str, float]:
+    """Look up the promised error of each floating-point dtype of an activation, in ULP."""
+    import fastact
+
+    loops = [np.dtype(loop[0]) for loop in getattr(fastact, activation).types]
+    return {str(t): max_ulp(activation, str(t)) for t in loops if t.kind == "f"}
+
+
+# ----------------------------------------------------------------------------- export
+
+
+class _Models(click.Group):
+    """The group of models to export; an unknown name is answered with the known ones."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and args[0] not in self.commands:
+            ctx.fail(f"unknown activation {args[0]!r}; known: {', '.join(self.commands)}.")
+        return super().resolve_command(ctx, args)
+
+
+@cli.group(cls=_Models, no_args_is_help=False, subcommand_metavar="NAME [OPTIONS]")
+def export() -> None:
+    """Write an ONNX model: an activation, or a trained CNN ("cnn")."""
+
+
+_form = click.option("--form", help="How the activation is written; default: the best one.")
+_opset = click.option("--opset", type=int, metavar="N", help="The opset of the file.")
+_file = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    callback=_output,
+    required=True,
+    metavar="FILE",
+    help="The file to write.",
+)
+
+
+def _dimension(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text.strip()
+
+
+def _export_activation(name: str) -> click.Command:
+    @click.command(name, help=f"Write {name}, from input x to output y.")
+    @_form
+    @_opset
+    @click.option("--dtype", default="float32", show_default=True, help="Type of x and y.")
+    @click.option(
+        "--shape",
+        default="1,64",
+        show_default=True,
+        help="Shape of x and y; a name makes a dimension dynamic.",
+    )
+    @_file
+    def command(form: str | None, opset: int | None, dtype: str, shape: str, output: Path) -> None:
+        from .export import activation
+
+        dimensions = [_dimension(size) for size in shape.split(",")]
+        with _usage():
+            model = activation(name, form=form, opset=opset, dtype=dtype, shape=dimensions)
+        _save(model, output)
+
+    return command
+
+
+for _name in activations:
+    export.add_command(_export_activation(_name))
+
+
+@export.command()
+@click.option("--arch", default="digits", show_default=True, help="The network.")
+@click.option("--activation", required=True, help=f"One of {', '.join(activations)}.")
+@_form
+@_opset
+@click.option("--batch", default="1", show_default=True, help="Images per run; a name: any number.")
+@_file
+def cnn(
+    arch: str, activation: str, form: str | None, opset: int | None, batch: str, output: Path
+) -> None:
+    """Write a trained CNN, from input image to output logits."""
+    from .export import cnn as build
+
+    with _usage():
+        model = build(arch, activation, form=form, opset=opset, batch=_dimension(batch))
+    _save(model, output)
+
+
+def _save(model: ModelProto, output: Path) -> None:
+    from .export import save
+
+    path = save(model, output)
+    facts: dict[str, Any] = {entry.key: entry.value for entry in model.metadata_props}
+    click.echo(
+        f"{path}: {facts['activation']}, form {facts['form']}, opset {facts['opset']}, "
+        f"IR {model.ir_version}, {path.stat().st_size} bytes"
+    )
