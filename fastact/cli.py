@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         code = cli.main(list(arguments) or ["--help"], "fastact", standalone_mode=False)
     except click.Abort:  # what click makes of Ctrl-C
-        return INTERRUPTED
+        return _fail("interrupted", INTERRUPTED)
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "fastact"
         return _fail(f"{error.format_message()} (see: {where} --help)", error.exit_code)
@@ -216,9 +216,9 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 @click.option("--json", "as_json", is_flag=True, help="Print it as data.")
 def info(as_json: bool) -> None:
     """Tell what fastact found on this machine."""
-    from .bench.environment import environment
+    from .bench.environment import Environment
 
-    here = environment()
+    here = Environment.here()
     forced = os.environ.get("FASTACT_ISA") or None
     bounds = {name: _bounds(name) for name in activations}
     if as_json:

@@ -1,8 +1,8 @@
 """Latency in onnxruntime: the protocol, and the comparison of ReLU with GELU."""
 
-from .compare import DisagreementError, compare
-from .environment import Environment, environment
+from .environment import Environment
 from .latency import Candidate, Latency, interleave, slower_share
+from .measure import DisagreementError, compare
 from .results import SCHEMA, Comparison, Measurement, Verdict
 from .session import Session, optimized_operators
 from .verdict import decide
@@ -19,7 +19,6 @@ __all__ = [
     "Verdict",
     "compare",
     "decide",
-    "environment",
     "interleave",
     "optimized_operators",
     "slower_share",

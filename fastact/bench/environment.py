@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from .. import __version__, isa
+
 
 @dataclass(frozen=True)
 class Environment:
@@ -34,6 +36,33 @@ class Environment:
     system: str
     versions: dict[str, str | None]
 
+    @classmethod
+    def here(cls) -> Environment:
+        """Describe the machine this process runs on, importing no optional package.
+
+        Returns
+        -------
+        Environment
+            The description.
+
+        Examples
+        --------
+        >>> Environment.here().usable_cpus >= 1
+        True
+        """
+        packages = ("numpy", "onnx", "onnxruntime")
+        return cls(
+            cpu=cpu_name(),
+            isa=isa,
+            usable_cpus=usable_cpus(),
+            system=f"{platform.system()} {platform.machine()}",
+            versions={
+                "fastact": __version__,
+                "python": platform.python_version(),
+                **{package: installed_version(package) for package in packages},
+            },
+        )
+
     def to_dict(self) -> dict[str, object]:
         """Return the fields by name, ready for JSON.
 
@@ -43,34 +72,6 @@ class Environment:
             The fields.
         """
         return asdict(self)
-
-
-def environment() -> Environment:
-    """Describe the machine this process runs on, importing no optional package.
-
-    Returns
-    -------
-    Environment
-        The description.
-
-    Examples
-    --------
-    >>> environment().usable_cpus >= 1
-    True
-    """
-    from .. import __version__, isa
-
-    return Environment(
-        cpu=cpu_name(),
-        isa=isa,
-        usable_cpus=usable_cpus(),
-        system=f"{platform.system()} {platform.machine()}",
-        versions={
-            "fastact": __version__,
-            "python": platform.python_version(),
-            **{package: installed_version(package) for package in ("numpy", "onnx", "onnxruntime")},
-        },
-    )
 
 
 def usable_cpus() -> int:

@@ -12,10 +12,8 @@ import numpy as np
 #: Percentiles from fewer runs than this say little, above all p99.
 ENOUGH_RUNS = 200
 
-#: How often the progress callback is called during one measurement.
-PROGRESS_STEPS = 50
-
 _NS_PER_MS = 1e6
+_REPORT_EVERY_NS = 1e8
 
 
 @dataclass(frozen=True)
@@ -25,8 +23,9 @@ class Candidate:
     Parameters
     ----------
     prepare : callable
-        Called with the round's number before every run, outside the timing. It lays out
-        that round's input, so that no run meets what an earlier one left behind.
+        Called with the round's number (negative while warming up) before every run, outside
+        the timing. It lays out that round's input, so that no run meets what an earlier one
+        left behind.
     run : callable
         What is timed.
     """
@@ -120,8 +119,8 @@ def interleave(
     limit_s : float, optional
         Seconds after which to stop short of `runs`. At least one round is timed.
     progress : callable, optional
-        Called now and then with (rounds done, rounds in all). Its own work is followed by
-        a round of which nothing is kept, so that it costs the first candidate nothing.
+        Called now and then with (rounds done, rounds expected in all). A round of which
+        nothing is kept follows, so that its work costs the first candidate nothing.
     clock : callable, optional
         Returns the time in nanoseconds.
 
@@ -144,7 +143,6 @@ def interleave(
     if runs < 1 or not candidates:
         raise ValueError("nothing to time: need at least one candidate and one run")
     samples: dict[str, list[int]] = {name: [] for name in candidates}
-    between_reports = -(-runs // PROGRESS_STEPS)
 
     def go_round(number: int) -> list[int]:
         durations = []
@@ -160,20 +158,23 @@ def interleave(
     try:
         for number in range(-warmup, 0):
             go_round(number)
-        deadline = clock() + limit_s * 1e9
+        start = reported = clock()
         for number in range(runs):
-            if progress is not None and number % between_reports == 0:
-                progress(number, runs)
-                go_round(-1)
             for kept, duration in zip(samples.values(), go_round(number), strict=True):
                 kept.append(duration)
-            if clock() >= deadline:
+            now, done = clock(), number + 1
+            if now - start >= limit_s * 1e9:
                 break
+            if progress is not None and now - reported >= _REPORT_EVERY_NS:
+                within_limit = int(done * limit_s * 1e9 / (now - start))
+                progress(done, min(runs, within_limit))
+                go_round(-1)
+                reported = clock()
     finally:
         if collecting:
             gc.enable()
     if progress is not None:
-        progress(runs, runs)
+        progress(done, done)
     return samples
 
 

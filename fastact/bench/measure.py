@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._extras import require
-from .environment import environment
+from .environment import Environment
 from .latency import ENOUGH_RUNS, Candidate, Latency, interleave, slower_share
 from .results import Comparison, Measurement
 from .session import OPTIMIZATION, Session, optimized_operators
@@ -145,7 +145,7 @@ def compare(
         threads=threads,
         optimization=OPTIMIZATION,
         budget_ms=budget_ms,
-        environment=environment(),
+        environment=Environment.here(),
         measurements=measurements,
         verdict=decide(measurements, budget_ms),
         notes=_notes(measurements[0].latency.n),
