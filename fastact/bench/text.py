@@ -25,8 +25,9 @@ def show(comparison: Comparison, console: Console) -> None:
     versions = ", ".join(f"{name} {number}" for name, number in where.versions.items() if number)
     for line in [
         f"{c.arch}, batch 1, {c.data}",
-        f"{where.cpu}, {where.usable_cpus} usable CPUs, {where.system}, fastact uses {where.isa}",
-        f"onnxruntime: CPU, {c.threads} thread{'s' * (c.threads > 1)}, no spinning, "
+        f"{where.cpu}, {_count(where.usable_cpus, 'usable CPU')}, {where.system}, "
+        f"fastact uses {where.isa}",
+        f"onnxruntime: CPU, {_count(c.threads, 'thread')}, no spinning, "
         f"optimisation level {c.optimization}",
         versions,
     ]:
@@ -39,6 +40,10 @@ def show(comparison: Comparison, console: Console) -> None:
     _line(comparison.verdict.sentence, console, style="bold")
     for note in comparison.notes:
         _line(f"Note: {note}", console, style="dim")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _line(text: str, console: Console, style: str = "") -> None:
