@@ -6,7 +6,6 @@ import json
 import math
 import os
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,7 +49,8 @@ def main(arguments: Sequence[str]) -> int:
         The exit code.
     """
     try:
-        code = cli.main(list(arguments) or ["--help"], "fastact", standalone_mode=False)
+        words = list(arguments) or ["--help"]
+        code = cli.main(words, "fastact", standalone_mode=False, obj=words)
     except click.Abort:  # what click makes of Ctrl-C
         return _fail("interrupted", INTERRUPTED)
     except click.UsageError as error:
@@ -178,28 +178,29 @@ def compare(
     if json_path is not None:  # before the text, whose reader may have left
         from .export.files import write_bytes
 
-        data = {**result.to_dict(), "command": shlex.join(["fastact", *sys.argv[1:]])}
+        data = {**result.to_dict(), "command": shlex.join(["fastact", *ctx.obj])}
         write_bytes(json_path, (json.dumps(data, indent=2) + "\n").encode())
-    terminal = sys.stdout.isatty()
-    # Where nobody sees the width, no line is folded and no column cut.
-    show(result, Console(force_terminal=terminal, width=None if terminal else 1000))
+    terminal = Console().file.isatty()
+    console = Console(force_terminal=terminal)
+    # No column is ever cut: the tables need 80, and a file or pipe has no width.
+    console.width = max(80, console.width) if terminal else 1000
+    show(result, console)
     if result.verdict.take is None:
         ctx.exit(OVER_BUDGET)
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a progress callback that draws on stderr, if that is a terminal."""
+def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Yield a progress callback that draws on stderr; None if that is no terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
+    console = Console(stderr=True)
+    if not console.file.isatty():
+        yield None
+        return
     # Drawn only when told to: a thread that redraws would disturb the timing.
-    bar = Progress(
-        console=Console(stderr=True),
-        transient=True,
-        auto_refresh=False,
-        disable=not sys.stderr.isatty(),
-    )
+    bar = Progress(console=console, transient=True, auto_refresh=False)
     with bar:
         task = bar.add_task("")
 

@@ -332,6 +332,29 @@ def test_a_closed_pipe_is_no_traceback(words):
     assert (done.stdout, done.stderr) == ("", "")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [["info"], ["compare", "--runs", "3"]])
+def test_a_full_disk_is_one_line(words):
+    command = [sys.executable, "-m", "fastact", *words]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, env=environ(), timeout=120
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize("words", ["info", "compare --runs 3"])
+def test_a_closed_stdout_is_no_traceback(words):
+    command = f"{sys.executable} -m fastact {words} >&-"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, env=environ(), timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # ---------------------------------------------------------------- missing extras
 
 

@@ -80,7 +80,7 @@ def _latencies(comparison: Comparison, console: Console) -> Table:
 
 def _models(comparison: Comparison, console: Console) -> Table:
     table = _table(
-        console, "model", "accuracy", "right", "nodes", "params", "bytes", "load ms", "1st run", "n"
+        console, "model", "accuracy", "right", "nodes", "params", "bytes", "load ms", "1st ms", "n"
     )
     for m in comparison.measurements:
         table.add_row(

@@ -130,8 +130,11 @@ def accuracy_sign(other: Measurement) -> int:
 
 
 def _best(others: Sequence[Measurement]) -> Measurement:
-    """Pick the fastest of the surely more accurate; failing those, of the not surely less."""
-    return min(others, key=lambda m: (-accuracy_sign(m), m.latency.p50_ms))
+    """Pick the one that speaks for all: by accuracy, then speed, then the order given."""
+    surest = max(map(accuracy_sign, others))
+    convincing = [m for m in others if accuracy_sign(m) == surest]
+    fastest = min(m.latency.p50_ms for m in convincing)
+    return next(m for m in convincing if m.latency.p50_ms <= fastest * _SAME_RATIO)
 
 
 def _budget_clause(

@@ -162,6 +162,13 @@ def test_fastest_form_speaks_for_gelu_unless_another_is_more_accurate():
     assert decide([RELU, written_out, MORE_ACCURATE]).take == "gelu/op"
 
 
+def test_the_first_of_equally_fast_forms_speaks_so_that_runs_agree():
+    for p50 in (1.29, 1.3, 1.31):
+        twin = dataclasses.replace(MORE_ACCURATE, form="erf", latency=model("a/b", p50).latency)
+        assert decide([RELU, MORE_ACCURATE, twin]).take == "gelu/op"
+        assert decide([RELU, twin, MORE_ACCURATE]).take == "gelu/erf"
+
+
 def test_speed_needs_both_the_ratio_and_the_rounds():
     assert speed_sign(model("gelu/op", 1.3, slower=0.99), RELU) == 1
     assert speed_sign(model("gelu/op", 0.7, slower=0.01), RELU) == -1
