@@ -1,0 +1,133 @@
+"""From ONNX text and its tensors to a checked model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+import onnx
+
+from .._version import __version__
+from .checks import integer
+
+# The names that ONNX text has for the element types.
+TYPES = {"float16": "float16", "float32": "float", "float64": "double"}
+
+
+class Port(NamedTuple):
+    """An input or output of a model."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+    def __str__(self) -> str:
+        return f"{TYPES[self.dtype]}[{','.join(map(str, self.shape))}] {self.name}"
+
+
+def dimension(size: object) -> int | str:
+    """Check one entry of a shape: a positive size, or the name of a dynamic dimension.
+
+    Parameters
+    ----------
+    size : object
+        The entry a user gave.
+
+    Returns
+    -------
+    int or str
+        The same, as a plain int or str.
+
+    Raises
+    ------
+    TypeError
+        If it is neither an integer nor a string.
+    ValueError
+        If it is not positive, too large for ONNX, or not a name. A fixed dimension of 0 would
+        make a model that can compute nothing; a batch that may be empty needs a name.
+
+    Examples
+    --------
+    >>> dimension(64), dimension("batch")
+    (64, 'batch')
+    """
+    if isinstance(size, str):
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", size):
+            raise ValueError(f"a dimension's name must be an ASCII identifier, got {size!r}")
+        return str(size)
+    size = integer("a dimension that is not a name", size)
+    if not 0 < size < 2**63:
+        raise ValueError(
+            f"a fixed dimension must be from 1 to 2**63 - 1, got {size}; "
+            "a dimension that may be 0 needs a name, such as 'batch'"
+        )
+    return size
+
+
+def build(
+    name: str,
+    source: Port,
+    result: Port,
+    nodes: Sequence[str],
+    tensors: Mapping[str, npt.NDArray[Any]],
+    opset: int,
+    metadata: Mapping[str, str],
+) -> onnx.ModelProto:
+    """Parse the nodes of a graph, add the tensors they use, and check the model.
+
+    Parameters
+    ----------
+    name : str
+        The graph's name.
+    source, result : Port
+        The model's input and output.
+    nodes : sequence of str
+        ONNX text. Every node is named after its output.
+    tensors : mapping of str to ndarray
+        Constants and weights; those that no node names are left out.
+    opset : int
+        The opset of the default domain, the only one. The IR version is the lowest it allows,
+        because a runtime refuses a file for a newer IR even if it knows every operator in it.
+    metadata : mapping of str to str
+        What to record in the file.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The model, valid for onnx's checker and its strict shape inference.
+    """
+    ir = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)])
+    properties = ", ".join(f'"{key}": "{value}"' for key, value in metadata.items())
+    body = "\n".join(nodes)
+    model = onnx.parser.parse_model(
+        f"""
+        <
+          ir_version: {ir}, opset_import: ["": {opset}],
+          producer_name: "fastact", producer_version: "{__version__}",
+          metadata_props: [{properties}]
+        >
+        {name} ({source}) => ({result})
+        {{
+          {body}
+        }}
+        """
+    )
+    for port in (*model.graph.input, *model.graph.output):
+        port.type.tensor_type.shape.SetInParent()  # the parser leaves out the shape of a scalar
+    for node in model.graph.node:
+        node.name = node.output[0]
+    used = {value: None for node in model.graph.node for value in node.input if value in tensors}
+    model.graph.initializer.extend(
+        onnx.numpy_helper.from_array(tensors[value], value) for value in used
+    )
+    if ir < 4:  # IR 3, of opset 7 and 8, wants every initializer declared as an input too
+        model.graph.input.extend(
+            onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            for tensor in model.graph.initializer
+        )
+    # The full check includes strict shape inference. Not with data_prop=True besides: that takes
+    # a one-dimensional input for a shape, and memory for each of its elements.
+    onnx.checker.check_model(model, full_check=True)
+    return model
