@@ -1,0 +1,61 @@
+"""onnxruntime sessions as the export tests use them: one thread, quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+import pytest
+
+Array = npt.NDArray[Any]
+
+
+def _session(model: onnx.ModelProto, **options: Any) -> onnxruntime.InferenceSession:
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    settings.inter_op_num_threads = 1
+    settings.log_severity_level = 3
+    for name, value in options.items():
+        setattr(settings, name, value)
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), settings, providers=["CPUExecutionProvider"]
+    )
+
+
+@pytest.fixture(scope="session")
+def run() -> Callable[[onnx.ModelProto, Array], Array]:
+    """Run a model of one input and one output."""
+
+    def run(model: onnx.ModelProto, x: Array) -> Array:
+        session = _session(model)
+        (source,) = session.get_inputs()
+        (result,) = session.run(None, {source.name: x})
+        return np.asarray(result)
+
+    return run
+
+
+@pytest.fixture
+def optimised(tmp_path: Path) -> Callable[[onnx.ModelProto], list[str]]:
+    """List the operators that onnxruntime makes of a model, in order.
+
+    At the level EXTENDED: the next one rewrites convolutions for the cache lines of the CPU at
+    hand, so its graphs differ from machine to machine.
+    """
+
+    def optimised(model: onnx.ModelProto) -> list[str]:
+        path = tmp_path / "optimised.onnx"
+        _session(
+            model,
+            graph_optimization_level=onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+            optimized_model_filepath=str(path),
+        )
+        nodes = onnx.load(path).graph.node
+        return [f"{node.domain}:{node.op_type}".removeprefix(":") for node in nodes]
+
+    return optimised
