@@ -1,0 +1,195 @@
+"""The ufuncs of every variant that this CPU can run, made from the tables of kernels.c."""
+
+import os
+from collections import namedtuple
+from types import MappingProxyType
+
+import numpy as np
+
+from ._docs import docstring
+
+from cpython.object cimport PyObject
+from libc.stddef cimport ptrdiff_t
+cimport numpy as cnp
+
+cnp.import_array()
+cnp.import_ufunc()
+
+
+cdef extern from "registry.h":
+    ctypedef struct fastact_bound:
+        double max_ulp
+        double at
+    ctypedef struct fastact_loop:
+        const char *activation
+        char type
+        size_t itemsize
+        fastact_bound bound
+    enum:
+        FASTACT_LOOP_COUNT
+
+cdef extern from "dispatch.h":
+    ctypedef struct fastact_variant:
+        const char *name
+        const fastact_loop *loops
+    enum:
+        FASTACT_VARIANT_COUNT
+    int fastact_find_variants(fastact_variant *found)
+
+cdef extern from "environment.h":
+    ctypedef struct fastact_environment:
+        pass
+    fastact_environment fastact_enter() noexcept nogil
+    void fastact_leave(fastact_environment saved) noexcept nogil
+
+cdef extern from "strided.h":
+    void fastact_run(const fastact_loop *loop, const char *x, ptrdiff_t x_stride,
+                     char *y, ptrdiff_t y_stride, ptrdiff_t n) noexcept nogil
+
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef int PyUFunc_TypeResolutionFunc(
+        cnp.ufunc, cnp.NPY_CASTING, cnp.PyArrayObject **, PyObject *, cnp.PyArray_Descr **
+    ) except -1
+    ctypedef struct PyUFuncObject:
+        PyUFunc_TypeResolutionFunc *type_resolver
+    int PyUFunc_DefaultTypeResolver(
+        cnp.ufunc, cnp.NPY_CASTING, cnp.PyArrayObject **, PyObject *, cnp.PyArray_Descr **
+    ) except -1
+
+
+cdef void inner_loop(char **args, cnp.npy_intp *dimensions, cnp.npy_intp *steps,
+                     void *data) noexcept nogil:
+    """NumPy's inner loop of every ufunc; `data` is the fastact_loop to run."""
+    cdef fastact_environment saved = fastact_enter()
+    fastact_run(<const fastact_loop *>data, args[0], steps[0], args[1], steps[1], dimensions[0])
+    fastact_leave(saved)
+
+
+cdef int resolve_types(cnp.ufunc ufunc, cnp.NPY_CASTING casting, cnp.PyArrayObject **operands,
+                       PyObject *types, cnp.PyArray_Descr **out) except -1:
+    """NumPy's own choice of a loop, with an error that names the dtype it was given."""
+    try:
+        return PyUFunc_DefaultTypeResolver(ufunc, casting, operands, types, out)
+    except TypeError:
+        if types != NULL:  # dtype= or signature= was given
+            raise
+        dtype = (<object>operands[0]).dtype
+        accepted = registry[isa][ufunc.__name__]
+        raise TypeError(
+            f"{ufunc.__name__} does not take dtype {dtype}; accepted: {', '.join(accepted)}, "
+            "and what NumPy casts safely to one of them"
+        ) from None
+
+
+# NumPy keeps pointers into these tables: they are filled once, at import, and never change.
+cdef fastact_variant found[FASTACT_VARIANT_COUNT]
+cdef cnp.PyUFuncGenericFunction functions[FASTACT_LOOP_COUNT]
+cdef void *data[FASTACT_VARIANT_COUNT][FASTACT_LOOP_COUNT]
+cdef char type_numbers[2 * FASTACT_LOOP_COUNT]
+docs = []  # NumPy keeps pointers into these, too
+
+cdef int variant_count = fastact_find_variants(found)
+cdef int v, i
+for i in range(FASTACT_LOOP_COUNT):
+    functions[i] = <cnp.PyUFuncGenericFunction>inner_loop
+    type_numbers[2 * i] = type_numbers[2 * i + 1] = np.dtype(chr(found[0].loops[i].type)).num
+    for v in range(variant_count):
+        data[v][i] = <void *>&found[v].loops[i]
+
+
+def registry_of(int variant):
+    """Activation -> dtype name -> Bound, of one variant, in the order of registry.h."""
+    registry = {}
+    for i in range(FASTACT_LOOP_COUNT):
+        loop = found[variant].loops[i]
+        bounds = registry.setdefault(loop.activation.decode(), {})
+        # long and long long may be the same dtype, which then keeps its first loop.
+        bounds.setdefault(np.dtype(chr(loop.type)).name, Bound(loop.bound.max_ulp, loop.bound.at))
+    return registry
+
+
+def make_ufuncs(int variant):
+    """The ufuncs of one variant, one for each activation."""
+    ufuncs = {}
+    cdef int start = 0, stop = 0
+    while start < FASTACT_LOOP_COUNT:
+        name = found[variant].loops[start].activation
+        while stop < FASTACT_LOOP_COUNT and found[variant].loops[stop].activation == name:
+            stop += 1
+        variant_name = found[variant].name.decode()
+        docs.append(docstring(name.decode(), variant_name, registry[variant_name]).encode())
+        ufunc = cnp.PyUFunc_FromFuncAndData(
+            &functions[start], &data[variant][start], &type_numbers[2 * start], stop - start,
+            1, 1, -1, found[variant].loops[start].activation, docs[-1], 0)
+        (<PyUFuncObject *>ufunc).type_resolver = resolve_types
+        ufuncs[name.decode()] = ufunc
+        start = stop
+    return ufuncs
+
+
+Bound = namedtuple("Bound", ["max_ulp", "at"])
+registry = MappingProxyType({found[v].name.decode(): registry_of(v) for v in range(variant_count)})
+activations = tuple(registry_of(0))
+Variant = namedtuple("Variant", activations)
+variants = MappingProxyType({
+    found[v].name.decode(): Variant(**make_ufuncs(v)) for v in range(variant_count)
+})
+
+
+def choose_variant(wanted):
+    """The best variant, or the one that is wanted by name."""
+    if not wanted:
+        return next(iter(variants))
+    if wanted not in variants:
+        raise ImportError(
+            f"FASTACT_ISA={wanted!r} is not a variant that this CPU can run; "
+            f"it can run {', '.join(variants)}"
+        )
+    return wanted
+
+
+isa = choose_variant(os.environ.get("FASTACT_ISA"))
+
+
+def max_ulp(activation, dtype=np.float32, *, variant=None):
+    """The largest error promised for an activation, in units in the last place (ULP).
+
+    Parameters
+    ----------
+    activation : str
+        A name in `fastact.activations`.
+    dtype : dtype_like, optional
+        A dtype that the activation takes.
+    variant : str, optional
+        A name in `fastact.variants`; the one in use, `fastact.isa`, if not given.
+
+    Returns
+    -------
+    float
+        The bound. It holds over every value of float16 and float32, and over the sweep that
+        docs/accuracy.md describes for float64. At most 0.5 means correctly rounded, 0 exact.
+
+    Raises
+    ------
+    ValueError
+        If there is no such activation or variant, or the activation does not take the dtype.
+
+    Examples
+    --------
+    >>> import fastact
+    >>> fastact.max_ulp("relu", "float64")
+    0.0
+    >>> fastact.max_ulp("gelu", "float32") <= 4
+    True
+    """
+    name = isa if variant is None else variant
+    for what, value, accepted in (
+        ("variant", name, variants), ("activation", activation, activations)
+    ):
+        if value not in accepted:
+            raise ValueError(f"unknown {what} {value!r}; accepted: {', '.join(accepted)}")
+    bounds = registry[name][activation]
+    dtype = np.dtype(dtype).name
+    if dtype not in bounds:
+        raise ValueError(f"{activation} does not take {dtype}; accepted: {', '.join(bounds)}")
+    return bounds[dtype].max_ulp

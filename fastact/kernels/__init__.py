@@ -1,0 +1,1 @@
+"""The C kernels of fastact, and the script that derives their constants."""
