@@ -221,12 +221,18 @@ def info(as_json: bool) -> None:
 
     here = Environment.here()
     forced = os.environ.get("FASTACT_ISA") or None
-    bounds = {name: _bounds(name) for name in activations}
+    dtypes = {name: _dtypes(name) for name in activations}
+    # An integer's result is exact, so that only the floating-point types have a bound.
+    bounds = {
+        name: {dtype: max_ulp(name, dtype) for dtype in accepted if dtype.startswith("float")}
+        for name, accepted in dtypes.items()
+    }
     if as_json:
         data = {
             "schema": 1,
             "variants": list(variants),
             "FASTACT_ISA": forced,
+            "dtypes": dtypes,
             "max_ulp": bounds,
             **here.to_dict(),
         }
@@ -244,19 +250,20 @@ def info(as_json: bool) -> None:
         ("system", here.system),
         *zip(["packages", "", "", ""], packages[1:], strict=True),
     ]
-    for name, dtypes in bounds.items():
-        promises = ", ".join(f"{dtype} {ulp:g}" for dtype, ulp in dtypes.items())
-        rows.append((name, f"largest error in ULP: {promises}"))
+    for name, promised in bounds.items():
+        errors = ", ".join(f"{dtype} {ulp:g}" for dtype, ulp in promised.items())
+        integers = "; all integers" if len(dtypes[name]) > len(promised) else ""
+        rows.append((name, f"largest error in ULP: {errors}{integers}"))
     for key, value in rows:
         click.echo(f"{key:<14}{value}")
 
 
-def _bounds(activation: str) -> dict[str, float]:
-    """Look up the promised error of each floating-point dtype of an activation, in ULP."""
+def _dtypes(activation: str) -> list[str]:
+    """Name the dtypes that an activation has a loop for, each once."""
     import fastact
 
-    loops = [np.dtype(loop[0]) for loop in getattr(fastact, activation).types]
-    return {str(t): max_ulp(activation, str(t)) for t in loops if t.kind == "f"}
+    loops = getattr(fastact, activation).types  # such as "f->f"
+    return list(dict.fromkeys(str(np.dtype(loop[0])) for loop in loops))
 
 
 # ----------------------------------------------------------------------------- export

@@ -124,6 +124,8 @@ def test_info_as_data():
     assert data["FASTACT_ISA"] is None
     assert data["versions"]["onnx"] == onnx.__version__
     assert list(data["max_ulp"]) == list(fastact.activations)
+    assert "int64" in data["dtypes"]["relu"]
+    assert data["dtypes"]["gelu"] == ["float16", "float32", "float64"]
     for name, bounds in data["max_ulp"].items():
         assert set(bounds) == {"float16", "float32", "float64"}
         assert bounds["float32"] == fastact.max_ulp(name, "float32")
