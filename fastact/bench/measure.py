@@ -109,13 +109,7 @@ def compare(
     right = {key: values.argmax(axis=1) == labels for key, values in logits.items()}
 
     samples = interleave(
-        {
-            "/".join(key): Candidate(
-                lambda i, session=session: session.load(images[i % len(images), None]),  # type: ignore[misc]
-                session.run,
-            )
-            for key, session in sessions.items()
-        },
+        {"/".join(key): _candidate(session, images) for key, session in sessions.items()},
         runs=runs,
         progress=lambda done, total: report("timing", done, total),
     )
@@ -208,6 +202,11 @@ def _spellings(forms: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _classify(session: Session, images: npt.NDArray[np.float32]) -> Logits:
     return np.concatenate([session(images[i, None]) for i in range(len(images))])
+
+
+def _candidate(session: Session, images: npt.NDArray[np.float32]) -> Candidate:
+    """Run a session on one image after another."""
+    return Candidate(lambda i: session.load(images[i % len(images), None]), session.run)
 
 
 def _notes(n: int) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from fastact import export
-from fastact.bench import SCHEMA, DisagreementError, Session, compare
+from fastact.bench import SCHEMA, DisagreementError, Session, compare, interleave
 from fastact.bench.measure import AGREEMENT, check_agreement, parameters
 from fastact.export import FORMS, digits
 
@@ -69,6 +69,21 @@ def test_data_has_a_schema_and_survives_json(comparison):
         assert model["name"] == m.name
         assert model["meets_budget"] is True
         assert model["latency"]["p90_ms"] == m.latency.p90_ms
+
+
+def test_each_round_runs_on_the_next_image(monkeypatch):
+    images = digits.load("test")[0]
+
+    def look(candidates, **options):
+        for candidate in candidates.values():
+            for number in (0, 1, 359, 360, 361):
+                candidate.prepare(number)
+                buffer = candidate.run.__self__.input
+                np.testing.assert_array_equal(buffer[0], images[number % 360])
+        return interleave(candidates, **options)
+
+    monkeypatch.setattr("fastact.bench.measure.interleave", look)
+    assert compare(runs=1).verdict.take
 
 
 def test_few_runs_are_noted(comparison):
