@@ -6,11 +6,14 @@ import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 import numpy as np
 
 #: Percentiles from fewer runs than this say little, above all p99.
 ENOUGH_RUNS = 200
+
+Name = TypeVar("Name")
 
 _NS_PER_MS = 1e6
 _REPORT_EVERY_NS = 1e8
@@ -98,14 +101,14 @@ class Latency:
 
 
 def interleave(
-    candidates: Mapping[str, Candidate],
+    candidates: Mapping[Name, Candidate],
     *,
     runs: int = 2000,
     warmup: int = 50,
     limit_s: float = 30.0,
     progress: Callable[[int, int], object] | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
-) -> dict[str, list[int]]:
+) -> dict[Name, list[int]]:
     """Time candidates in turns (A B A B), so that a drifting machine favours none.
 
     Parameters
@@ -142,7 +145,7 @@ def interleave(
     """
     if runs < 1 or not candidates:
         raise ValueError("nothing to time: need at least one candidate and one run")
-    samples: dict[str, list[int]] = {name: [] for name in candidates}
+    samples: dict[Name, list[int]] = {name: [] for name in candidates}
 
     def go_round(number: int) -> list[int]:
         durations = []

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 Logits = npt.NDArray[np.float32]
+Spelling = tuple[str, str]  # an activation and the form it is written in
 
 #: The first opset with a Gelu operator, so that every form can be compared.
 OPSET = 20
@@ -94,22 +95,23 @@ def compare(
     spellings = _spellings(FORMS)
     images, labels = digits.load("test")
 
-    models: dict[tuple[str, str], ModelProto] = {}
-    sessions: dict[tuple[str, str], Session] = {}
-    for activation, form in spellings:
+    models: dict[Spelling, ModelProto] = {}
+    sessions: dict[Spelling, Session] = {}
+    for key in spellings:
         report("loading", len(models), len(spellings))
-        model = cnn(arch, activation, form=form, opset=OPSET)
-        models[activation, form] = model
+        activation, form = key
+        models[key] = cnn(arch, activation, form=form, opset=OPSET)
+        serialized = models[key].SerializeToString()
         if not sessions:  # the first session of a process also starts the runtime
-            Session(model.SerializeToString(), images[:1], threads=threads)
-        sessions[activation, form] = Session(model.SerializeToString(), images[:1], threads=threads)
+            Session(serialized, images[:1], threads=threads)
+        sessions[key] = Session(serialized, images[:1], threads=threads)
 
     logits = {key: _classify(session, images) for key, session in sessions.items()}
     check_agreement(logits)
     right = {key: values.argmax(axis=1) == labels for key, values in logits.items()}
 
     samples = interleave(
-        {"/".join(key): _candidate(session, images) for key, session in sessions.items()},
+        {key: _candidate(session, images) for key, session in sessions.items()},
         runs=runs,
         progress=lambda done, total: report("timing", done, total),
     )
@@ -119,8 +121,8 @@ def compare(
         Measurement(
             activation=key[0],
             form=key[1],
-            latency=Latency.of(samples["/".join(key)]),
-            slower_share=slower_share(samples["/".join(key)], samples["/".join(baseline)]),
+            latency=Latency.of(samples[key]),
+            slower_share=slower_share(samples[key], samples[baseline]),
             images=len(images),
             correct=int(right[key].sum()),
             gained=int((right[key] & ~right[baseline]).sum()),
@@ -146,7 +148,7 @@ def compare(
     )
 
 
-def check_agreement(logits: Mapping[tuple[str, str], Logits]) -> None:
+def check_agreement(logits: Mapping[Spelling, Logits]) -> None:
     """Check that the forms of an activation agree and that activations can be told apart.
 
     Parameters
@@ -194,7 +196,7 @@ def parameters(model: ModelProto) -> int:
     )
 
 
-def _spellings(forms: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _spellings(forms: Mapping[str, Any]) -> list[Spelling]:
     """Every (activation, form), ReLU first: it is what the others are measured against."""
     names = sorted(forms, key=lambda activation: activation != "relu")
     return [(activation, form) for activation in names for form in forms[activation]]

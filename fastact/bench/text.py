@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from .latency import milliseconds
 from .results import Comparison
@@ -47,7 +48,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _line(text: str, console: Console, style: str = "") -> None:
-    console.print(text, style=style, highlight=False, soft_wrap=not console.is_terminal)
+    console.print(Text(text, style), soft_wrap=not console.is_terminal)
 
 
 def _table(console: Console, *columns: str) -> Table:
