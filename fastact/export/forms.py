@@ -27,18 +27,21 @@ class Activation(NamedTuple):
     """What can be exported of one activation."""
 
     dtypes: tuple[str, ...]
+    reason: str  # why not more dtypes
     forms: dict[str, Form]  # the preferred one first
 
 
 ACTIVATIONS = {
     "relu": Activation(
         dtypes=("float32", "float16", "float64"),
+        reason="only floats have it in every opset",
         forms={
             "op": Form(7, "{y} = Relu ({x})"),
         },
     ),
     "gelu": Activation(
         dtypes=("float32", "float16"),
+        reason="onnxruntime has no CPU kernel for it",
         forms={
             "op": Form(20, '{y} = Gelu <approximate = "none"> ({x})'),
             # x/2 (1 + erf(x/sqrt(2))), operation for operation the pattern that onnxruntime
@@ -57,6 +60,7 @@ ACTIVATIONS = {
     ),
     "gelu_tanh": Activation(
         dtypes=("float32", "float16"),
+        reason="onnxruntime has no CPU kernel for it",
         forms={
             "op": Form(20, '{y} = Gelu <approximate = "tanh"> ({x})'),
             # x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). The cube is two products and not

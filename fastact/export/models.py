@@ -123,15 +123,15 @@ def cnn(
     >>> [node.op_type for node in model.graph.node][:2]
     ['Conv', 'Relu']
     """
-    image, classes, network = ARCHITECTURES[one_of("architecture", arch, ARCHITECTURES)]
+    architecture = ARCHITECTURES[one_of("architecture", arch, ARCHITECTURES)]
     form, opset = forms.select(activation, form, opset)
     batch = dimension(batch)
     writer = _Writer(activation, form, weights.load(arch)[activation])
-    network(writer, _Value("image", image))
+    architecture.network(writer, _Value("image", architecture.image[0]))
     return build(
         f"{arch}_{activation}_{form}",
-        Port("image", "float32", (batch, *image)),
-        Port("logits", "float32", (batch, classes)),
+        Port("image", "float32", (batch, *architecture.image)),
+        Port("logits", "float32", (batch, architecture.classes)),
         writer.nodes,
         writer.tensors,
         opset,
@@ -140,10 +140,10 @@ def cnn(
 
 
 class _Value(NamedTuple):
-    """A value of the graph, and its shape without the batch."""
+    """A value of the graph, and the size of its second dimension."""
 
     name: str
-    shape: tuple[int, ...]
+    channels: int
 
 
 class _Writer:
@@ -157,31 +157,30 @@ class _Writer:
         self._trained = trained
 
     def conv(self, name: str, x: _Value, channels: int, stride: int = 1) -> _Value:
-        depth, height, width = x.shape
-        weight = self._parameter(f"{name}_weight", (channels, depth, 3, 3))
+        weight = self._parameter(f"{name}_weight", (channels, x.channels, 3, 3))
         bias = self._parameter(f"{name}_bias", (channels,))
         window = f"kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [{stride}, {stride}]"
         self.nodes.append(f"{name} = Conv <{window}> ({x.name}, {weight}, {bias})")
-        return _Value(name, (channels, -(-height // stride), -(-width // stride)))
+        return _Value(name, channels)
 
     def activation(self, x: _Value) -> _Value:
         y = f"{x.name}_{self._activation}"
         self.nodes.append(forms.nodes(self._activation, self._form, x.name, y))
-        return _Value(y, x.shape)
+        return _Value(y, x.channels)
 
     def average(self, name: str, x: _Value) -> _Value:
         # Reshape, not Flatten, which CoreML's MLProgram lacks; 0 keeps the batch as it is.
         shape = f"{name}_shape"
-        self.tensors[shape] = np.array([0, x.shape[0]], np.int64)
+        self.tensors[shape] = np.array([0, x.channels], np.int64)
         self.nodes.append(f"{name}_mean = GlobalAveragePool ({x.name})")
         self.nodes.append(f"{name} = Reshape ({name}_mean, {shape})")
-        return _Value(name, x.shape[:1])
+        return _Value(name, x.channels)
 
     def dense(self, name: str, x: _Value, features: int) -> _Value:
-        weight = self._parameter(f"{name}_weight", (features, *x.shape))
+        weight = self._parameter(f"{name}_weight", (features, x.channels))
         bias = self._parameter(f"{name}_bias", (features,))
         self.nodes.append(f"{name} = Gemm <transB = 1> ({x.name}, {weight}, {bias})")
-        return _Value(name, (features,))
+        return _Value(name, features)
 
     def _parameter(self, name: str, shape: tuple[int, ...]) -> str:
         # Shape inference lets some mismatches pass, so stale weights are caught here.
@@ -192,16 +191,13 @@ class _Writer:
 
 
 def _dtype(activation: str, dtype: npt.DTypeLike) -> str:
-    # A string is looked up as it is; NumPy would take None for float64.
-    name = dtype if isinstance(dtype, str) or dtype is None else np.dtype(dtype).name
-    accepted = forms.ACTIVATIONS[activation].dtypes
-    if not isinstance(name, str):
-        raise TypeError("dtype must be the name of a dtype or a dtype, not None")
-    if name not in accepted:
-        raise ValueError(
-            f"{activation} of {name} is not exported, because onnxruntime has no CPU kernel "
-            f"for it; accepted: {', '.join(map(repr, accepted))}"
-        )
+    if dtype is None:  # which NumPy would take for float64
+        raise TypeError("dtype must be a dtype or the name of one, not None")
+    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    entry = forms.ACTIVATIONS[activation]
+    if name not in entry.dtypes:
+        accepted = ", ".join(map(repr, entry.dtypes))
+        raise ValueError(f"no {activation} of {name}: {entry.reason}; accepted: {accepted}")
     return name
 
 
