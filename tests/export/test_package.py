@@ -11,11 +11,17 @@ import sys
 import pytest
 
 import fastact.export
+from fastact.export import train, weights
 
 MODULES = [
     "fastact.export",
     *(f"fastact.export.{module.name}" for module in pkgutil.iter_modules(fastact.export.__path__)),
 ]
+
+
+def test_every_activation_is_exported_and_trained() -> None:
+    assert list(fastact.activations) == list(fastact.export.FORMS) == list(train.SLOPES)
+    assert list(weights.load("digits")) == list(fastact.activations)
 
 
 @pytest.mark.parametrize("module", MODULES)
