@@ -1,0 +1,21 @@
+"""Prints the lowest version of every requirement that the installed fastact states.
+
+Usage: python lowest.py > constraints.txt
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+
+
+def main() -> None:
+    """Turn each `name>=version` outside of the extra "dev" into `name==version.*`."""
+    for requirement in importlib.metadata.requires("fastact") or []:
+        name, version, rest = re.fullmatch(r"([\w.-]+)(?:>=([\d.]+))?(.*)", requirement).groups()
+        if version and "dev" not in rest:
+            print(f"{name}=={version}.*")
+
+
+if __name__ == "__main__":
+    main()

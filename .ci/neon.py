@@ -1,0 +1,82 @@
+"""Compiles the neon variant for AArch64 and compares its bits with those of this CPU's variants.
+
+Usage: python neon.py SOURCE, with fastact installed and SOURCE the folder of setup.py. Wants
+aarch64-linux-gnu-gcc and qemu-aarch64.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import fastact
+
+# Distances of the bit patterns: primes that leave a few hundred thousand values of each dtype.
+STRIDES = {"float16": 1, "float32": 10_007, "float64": 30_000_000_000_011}
+
+
+def constants(path: Path) -> dict[str, list[str]]:
+    """Read the lists of flags that setup.py compiles with, without running it."""
+    assigned = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
+    values = {node.targets[0].id: node.value for node in assigned}
+    return {name: ast.literal_eval(values[name]) for name in ("FLAGS", "WARNINGS")}
+
+
+def compile_driver(source: Path, program: Path) -> None:
+    """Build neon.c with the kernels, statically linked, every warning an error."""
+    setup = constants(source / "setup.py")
+    kernels = source / "fastact" / "kernels"
+    subprocess.run(
+        [
+            *("aarch64-linux-gnu-gcc", "-std=c11", *setup["FLAGS"], *setup["WARNINGS"], "-Werror"),
+            *("-static", "-DFASTACT_VARIANT=neon", f"-I{kernels}", "-o", program),
+            *(kernels / "kernels.c", source / ".ci" / "neon.c"),
+        ],
+        check=True,
+    )
+
+
+def every_kind_of_bits(dtype: np.dtype) -> np.ndarray:
+    """Return values of every exponent and both signs, subnormals, infinities and NaN."""
+    size = 8 * dtype.itemsize
+    count = -(-(2**size) // STRIDES[dtype.name])
+    patterns = np.arange(count, dtype=np.uint64) * np.uint64(STRIDES[dtype.name])
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
+    return np.concatenate([patterns.astype(f"u{dtype.itemsize}").view(dtype), special])
+
+
+def main(source: Path) -> int:
+    """Return the number of activations, dtypes and variants that differ."""
+    # Those with a fused multiply-add return the same bits; the x86 baseline has its own bounds.
+    variants = {name: ufuncs for name, ufuncs in fastact.variants.items() if name != "scalar"}
+    if not variants:
+        print("neon: this CPU has no variant to compare with")
+        return 1
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "neon"
+        compile_driver(source, program)
+        for activation in fastact.activations:
+            for dtype in map(np.dtype, STRIDES):
+                x = every_kind_of_bits(dtype)
+                command = ["qemu-aarch64", program, activation, dtype.char]
+                done = subprocess.run(command, input=x.tobytes(), capture_output=True, check=True)
+                neon = np.frombuffer(done.stdout, dtype)
+                bits = f"u{dtype.itemsize}"
+                for name, ufuncs in variants.items():
+                    here = getattr(ufuncs, activation)(x)
+                    same = (neon.view(bits) == here.view(bits)) | (np.isnan(neon) & np.isnan(here))
+                    wrong = x[~same]
+                    failures += bool(wrong.size)
+                    found = f"differ at {wrong.size}, first {wrong[0]!r}" if wrong.size else "equal"
+                    print(f"neon, {name:8}{activation:11}{dtype.name:9}{x.size:8} values {found}")
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,115 @@
+"""What README.md says: its code, its commands, and the files and extras that it names."""
+
+import doctest
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+
+
+COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]
+FASTACT = [line for line in COMMANDS if re.match(r"(FASTACT_ISA=\w+ )?fastact ", line)]
+PYTEST = [line for line in COMMANDS if line.startswith("pytest ")]
+
+
+def shell(command, cwd):
+    scripts = sysconfig.get_path("scripts")
+    environ = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]])}
+    return subprocess.run(
+        command, shell=True, capture_output=True, text=True, cwd=cwd, env=environ, timeout=120
+    )
+
+
+def test_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it saves a model
+    code = doctest.DocTestParser().get_doctest("\n".join(blocks("python")), {}, "README", None, 0)
+    assert len(code.examples) > 10
+    told = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(code, out=told.append)
+    assert not told, "".join(told)
+
+
+def test_no_command_is_left_out():
+    install, test, *others = COMMANDS
+    assert sorted(others) == sorted(FASTACT + PYTEST)
+    assert "fastact compare" in install
+    assert "pytest" in test
+
+
+def test_the_first_two_commands_are_those_that_ci_runs():
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    for command in COMMANDS[:2]:
+        assert command in [line.strip() for line in run]
+
+
+def test_nothing_stands_before_the_two_commands():
+    title, _, sentence, _, fence = README.splitlines()[:5]
+    assert title == "# fastact"
+    assert sentence.endswith(".")
+    assert fence == "```sh"
+
+
+@pytest.mark.parametrize("command", FASTACT)
+def test_fastact_command(command, tmp_path):
+    done = shell(command, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+    named = re.findall(r"(?:-o|--json) (\S+)", command)
+    assert [path.name for path in tmp_path.iterdir()] == named
+
+
+@pytest.mark.parametrize("command", PYTEST)
+def test_pytest_command_selects_something(command, tmp_path):
+    # Only collected: nothing is timed, and so nothing written.
+    options = f"--collect-only --quiet -W 'ignore:Not saving anything' -c '{ROOT}/pyproject.toml'"
+    done = shell(f"{command} {options} '{ROOT}/tests'", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_layout_names_what_is_there():
+    (tree,) = [block for block in blocks("text") if "pyproject.toml" in block]
+    folders = [ROOT]
+    for line in tree.splitlines():
+        indent, name = re.match(r"( *)(\S+)", line).groups()
+        del folders[len(indent) // 2 + 1 :]
+        path = folders[-1] / name
+        assert path.is_dir() if name.endswith("/") else path.is_file(), path
+        folders.append(path)
+
+
+def test_links_lead_to_files():
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
+        assert (ROOT / target).is_file(), target
+
+
+def test_every_extra_is_named():
+    extras = importlib.metadata.metadata("fastact").get_all("Provides-Extra")
+    assert re.findall(r"^\| `\.\[(\w+)\]`", README, flags=re.MULTILINE) == extras
+
+
+def test_every_variant_is_named():
+    source = (ROOT / "setup.py").read_text(encoding="utf-8")
+    variants = re.findall(r'^        "(\w+)": \(', source, flags=re.MULTILINE)
+    variants += re.findall(r'\{"(\w+)": \(\)\}', source)
+    assert variants
+    for name in variants:
+        assert f"`{name}`" in README
+
+
+def test_python_version():
+    lowest = importlib.metadata.metadata("fastact")["Requires-Python"].removeprefix(">=")
+    assert f"Python {lowest} or later" in README
+    assert sys.version_info >= tuple(map(int, lowest.split(".")))
