@@ -1,0 +1,182 @@
+"""Which variant is used: chosen at import, by FASTACT_ISA if it is set, and never changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastact
+from fastact import _core
+
+
+def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name != "FASTACT_ISA"}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={**kept, "PYTHONWARNINGS": "error", **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+PRINT_ISA = "import fastact; print(fastact.isa, fastact.gelu is fastact.variants[fastact.isa].gelu)"
+
+
+def test_forced_variant(variant: str) -> None:
+    result = python("-c", PRINT_ISA, FASTACT_ISA=variant)
+    assert (result.stdout, result.stderr) == (f"{variant} True\n", "")
+
+
+@pytest.mark.parametrize("environment", [{}, {"FASTACT_ISA": ""}])
+def test_the_best_variant_is_the_default(environment: dict[str, str]) -> None:
+    result = python("-c", PRINT_ISA, **environment)
+    assert (result.stdout, result.stderr) == (f"{next(iter(fastact.variants))} True\n", "")
+
+
+@pytest.mark.parametrize("name", ["bogus", "AVX2", " avx2", "scalar,avx2", "\u00e9"])
+def test_an_unknown_variant_is_an_import_error_that_lists_the_others(name: str) -> None:
+    script = "try: import fastact\nexcept ImportError as error: print(ascii(str(error)))"
+    result = python("-c", script, FASTACT_ISA=name)
+    assert result.stderr == ""
+    assert "FASTACT_ISA" in result.stdout
+    assert ascii(name)[1:-1].replace("\\", "") in result.stdout.replace("\\", "")
+    assert ", ".join(fastact.variants) in result.stdout
+
+
+def test_an_unknown_variant_is_one_line_of_the_command_line() -> None:
+    result = python("-m", "fastact", "info", FASTACT_ISA="bogus")
+    assert result.returncode != 0
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert "'bogus'" in line
+    assert ", ".join(fastact.variants) in line
+
+
+def test_variants_are_listed_best_first() -> None:
+    order = ["avx512", "avx2", "scalar", "neon"]
+    assert list(fastact.variants) == [name for name in order if name in fastact.variants]
+    assert "scalar" in fastact.variants or "neon" in fastact.variants
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/cpuinfo")
+def test_the_variants_are_those_of_this_cpu() -> None:
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        lines = (line.partition(":") for line in file)
+        flags = {f for key, _, rest in lines if key.strip() == "flags" for f in rest.split()}
+    if "sse2" not in flags:
+        pytest.skip("not x86-64")
+    needs = {
+        "avx512": {"avx512f", "avx512dq", "avx512vl", "avx512bw", "fma", "f16c"},
+        "avx2": {"avx2", "fma", "f16c"},
+        "scalar": set(),
+    }
+    assert list(fastact.variants) == [name for name in needs if needs[name] <= flags]
+
+
+def test_the_public_ufuncs_are_those_of_the_variant_in_use(activation: str) -> None:
+    assert getattr(fastact, activation) is getattr(fastact.variants[fastact.isa], activation)
+
+
+def test_every_variant_has_every_activation(variant: str) -> None:
+    assert fastact.variants[variant]._fields == fastact.activations
+    assert tuple(_core.registry[variant]) == fastact.activations
+    assert [ufunc.__name__ for ufunc in fastact.variants[variant]] == list(fastact.activations)
+    assert list(_core.registry) == list(fastact.variants)
+
+
+def test_variants_have_ufuncs_of_their_own() -> None:
+    ufuncs = [ufunc for variant in fastact.variants.values() for ufunc in variant]
+    assert len(set(map(id, ufuncs))) == len(fastact.variants) * len(fastact.activations)
+
+
+def test_nothing_can_be_changed(activation: str, variant: str) -> None:
+    variants: Any = fastact.variants
+    with pytest.raises(TypeError):
+        variants[variant] = variants[fastact.isa]
+    with pytest.raises(TypeError):
+        del variants[variant]
+    with pytest.raises(AttributeError):
+        setattr(variants[variant], activation, np.exp)
+    with pytest.raises(TypeError):
+        variants[variant][0] = np.exp
+    with pytest.raises(TypeError):
+        _core.registry[variant] = {}
+
+
+def test_max_ulp_is_the_bound_of_the_registry(variant: str) -> None:
+    for activation, bounds in _core.registry[variant].items():
+        for dtype, bound in bounds.items():
+            for spelling in (dtype, np.dtype(dtype), np.dtype(dtype).type):
+                assert fastact.max_ulp(activation, spelling, variant=variant) == bound.max_ulp
+
+
+def test_max_ulp_by_default_is_of_float32_and_the_variant_in_use(activation: str) -> None:
+    assert fastact.max_ulp(activation) == _core.registry[fastact.isa][activation]["float32"].max_ulp
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("swish9",), "activation 'swish9'; accepted: " + ", ".join(fastact.activations)),
+        (("gelu", "int8"), "gelu does not take int8; accepted: float16, float32, float64"),
+        (("relu", "complex64"), "relu does not take complex64; accepted: int8"),
+        (("relu", object), "relu does not take object; accepted: int8"),
+    ],
+)
+def test_max_ulp_says_what_is_wrong(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fastact.max_ulp(*arguments)
+
+
+def test_max_ulp_says_which_variants_there_are() -> None:
+    with pytest.raises(ValueError, match=", ".join(fastact.variants)):
+        fastact.max_ulp("gelu", variant="sse9")
+
+
+def test_max_ulp_refuses_what_is_no_dtype() -> None:
+    with pytest.raises(TypeError):
+        fastact.max_ulp("gelu", "no dtype")
+
+
+def test_the_public_names_are_all_there() -> None:
+    assert set(fastact.activations) <= set(fastact.__all__)
+    assert all(hasattr(fastact, name) for name in fastact.__all__)
+    assert {"isa", "max_ulp", "variants", "activations", "__version__"} <= set(fastact.__all__)
+    public = {name for name in vars(fastact) if not name.startswith("_")}
+    imported = {"annotations", "importlib", "ModuleType", "TYPE_CHECKING"}
+    modules = {name for name in public if f"fastact.{name}" in sys.modules}
+    assert public - imported - modules <= set(fastact.__all__)
+    assert set(fastact.__all__) | {"accuracy", "bench", "export"} <= set(dir(fastact))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'swish9'"):
+        fastact.swish9  # noqa: B018
+
+
+def test_import_takes_numpy_alone() -> None:
+    script = (
+        "import sys, numpy; before = set(sys.modules)\n"
+        "import fastact; fastact.gelu(1.0)\n"
+        "print(*sorted({m.partition('.')[0] for m in set(sys.modules) - before}))"
+    )
+    result = python("-c", script)
+    assert result.stderr == ""
+    imported = {name for name in result.stdout.split() if "cython" not in name}
+    assert imported <= {"fastact", *sys.stdlib_module_names}
+
+
+@pytest.mark.parametrize("name", ["accuracy", "bench", "export"])
+def test_a_submodule_is_imported_when_it_is_first_used(name: str) -> None:
+    script = (
+        "import sys, fastact\n"
+        f"assert 'fastact.{name}' not in sys.modules\n"
+        f"print(fastact.{name} is sys.modules['fastact.{name}'])"
+    )
+    result = python("-c", script)
+    assert (result.stdout, result.stderr) == ("True\n", "")
