@@ -1,0 +1,154 @@
+"""What a call leaves as it was: other threads running, a forked child right, subnormals kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import fastact
+
+
+def python(script: str) -> str:
+    """Return what a fresh process prints; a warning in it is an error."""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
+
+
+def test_threads_on_shared_input_get_the_same_bits(activation: str, variant: str) -> None:
+    function = getattr(fastact.variants[variant], activation)
+    x = np.random.default_rng(0).normal(scale=4, size=100_003).astype(np.float32)
+    before, expected = x.tobytes(), function(x).tobytes()
+    start = threading.Barrier(8)
+    results: dict[int, bool] = {}
+
+    def work(number: int) -> None:
+        strided, out = np.empty(2 * x.size, x.dtype)[::2], np.empty_like(x)
+        start.wait()
+        same = True
+        for _ in range(10):
+            function(x, out=out)
+            function(x, out=strided)
+            same = same and out.tobytes() == expected == strided.tobytes()
+        results[number] = same
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == dict.fromkeys(range(8), True)
+    assert x.tobytes() == before
+
+
+def others_run_during(call: Callable[[], object]) -> bool:
+    """Whether this thread gets to run while another one is in `call`.
+
+    The interpreter is told to never take the lock away from a thread, so that this one runs only
+    if `call` gives it up.
+    """
+    entered = left = False
+
+    def work() -> None:
+        nonlocal entered, left
+        entered = True
+        call()
+        left = True
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        seen = entered and not left
+        thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return seen
+
+
+def gil_is_there() -> bool:
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+@pytest.mark.skipif(not gil_is_there(), reason="this Python has no global lock")
+def test_other_threads_run_during_a_call(activation: str, variant: str) -> None:
+    function = getattr(fastact.variants[variant], activation)
+    x = np.linspace(-4, 4, 1 << 20)
+    out, out_strided = np.empty_like(x), np.empty(2 * x.size)[::2]
+    for y in (out, out_strided):
+        # A machine with something else to do may let the whole call pass: try again.
+        assert any(others_run_during(lambda y=y: function(x, out=y)) for _ in range(200))
+
+
+@pytest.mark.skipif(not gil_is_there(), reason="this Python has no global lock")
+def test_other_threads_do_not_run_during_a_call_that_keeps_the_lock() -> None:
+    numbers = list(range(100_000))
+    assert not any(others_run_during(lambda: sum(numbers)) for _ in range(20))
+
+
+FORK = """
+import os, numpy as np, fastact
+x = np.linspace(-9, 9, 100_001, dtype=np.float32)
+def results():
+    return [f(x).tobytes() for variant in fastact.variants.values() for f in variant]
+before = results()
+child = os.fork()
+if child == 0:
+    os._exit(0 if results() == before else 1)
+_, status = os.waitpid(child, 0)
+print(os.waitstatus_to_exitcode(status), results() == before)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork()")
+def test_a_forked_child_and_its_parent_compute_the_same() -> None:
+    assert python(FORK) == "0 True\n"
+
+
+SUBNORMALS = """
+import numpy as np
+def kept():
+    halves = [np.full(1000, np.finfo(d).tiny) / np.array(2, d) for d in (np.float32, np.float64)]
+    one = np.float32(1e-40) * np.float32(1) != 0
+    return bool(one and all((h > 0).all() for h in halves)) and 5e-324 * 1.0 > 0
+print(kept())
+import fastact
+print(kept())
+for variant in fastact.variants.values():
+    for function in variant:
+        for dtype in ("float16", "float32", "float64"):
+            function(np.full(1000, np.finfo(dtype).tiny) / np.array(2, dtype))
+            function(np.full(1000, -13, dtype)[::2])
+            print(kept())
+"""
+
+
+def test_subnormals_work_everywhere_after_a_call() -> None:
+    assert set(python(SUBNORMALS).split()) == {"True"}
+
+
+THREADS = """
+import os, threading, numpy as np
+def count():
+    tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 0
+    return threading.active_count(), tasks
+before = count()  # NumPy's BLAS may have some
+import fastact
+x = np.linspace(-9, 9, 1 << 22)
+for variant in fastact.variants.values():
+    for function in variant:
+        function(x)
+print(count() == before)
+"""
+
+
+def test_no_thread_is_started() -> None:
+    assert python(THREADS) == "True\n"
