@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,15 @@ import pytest
 import fastact
 from fastact import _core
 
+# A process that is started computes with the package that is tested.
+PACKAGE = str(Path(fastact.__file__).parents[1])
+
 
 def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name != "FASTACT_ISA"}
     return subprocess.run(
         [sys.executable, *arguments],
-        env={**kept, "PYTHONWARNINGS": "error", **environment},
+        env={**kept, "PYTHONPATH": PACKAGE, "PYTHONWARNINGS": "error", **environment},
         capture_output=True,
         text=True,
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +16,13 @@ import fastact
 
 
 def python(script: str) -> str:
-    """Return what a fresh process prints; a warning in it is an error."""
+    """Return what a fresh process prints, with this package; a warning in it is an error."""
     result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=60
+        [sys.executable, "-W", "error", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(Path(fastact.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout

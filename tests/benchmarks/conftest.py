@@ -27,7 +27,7 @@ def key(**info: Any) -> tuple[Any, ...]:
 
 def expected() -> set[tuple[Any, ...]]:
     """List every benchmark there must be: the registry times the variants times the sizes."""
-    from fastact.export import FORMS  # here, so that test_arrays.py alone does without onnx
+    from fastact.export import FORMS  # needs onnx, which test_arrays.py alone does not
 
     arrays = product(
         fastact.activations,
@@ -47,7 +47,7 @@ def expected() -> set[tuple[Any, ...]]:
 
 
 def is_whole(config: pytest.Config) -> bool:
-    """Tell whether all benchmarks were asked for: timed, the whole folder, nothing selected by name."""
+    """Tell whether all benchmarks were asked for: timed, and none selected by name."""
     here = Path(__file__).parent
     paths = [Path(config.invocation_params.dir, argument) for argument in config.args]
     return bool(

@@ -97,21 +97,21 @@ def test_another_activation_would_be_seen(activation: str, dtype: str, n: int) -
 
 
 FOLDER = Path(__file__).parent
-CONFIG = ["-c", str(FOLDER.parents[1] / "pyproject.toml"), f"--rootdir={FOLDER.parents[1]}"]
+ROOT = FOLDER.parents[1]
 
 
 def timed_run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", *CONFIG, "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     return subprocess.run(
         [*command, "--benchmark-only", *arguments],
         capture_output=True,
         text=True,
-        cwd=FOLDER.parents[1],
+        cwd=ROOT,
     )
 
 
 def test_a_timed_run_fails_when_benchmarks_go_missing() -> None:
-    here = FOLDER.relative_to(FOLDER.parents[1])
+    here = FOLDER.relative_to(ROOT)
     # All but one are left out, as if they had been lost.
     left_out = [f"--ignore={here}/test_onnxruntime.py"]
     left_out += [
