@@ -1,4 +1,4 @@
-"""The constants of activations.h: each is derived by coefficients.py, to the last bit."""
+"""The constants of the kernels' headers: each is derived by coefficients.py, to the last bit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from fastact.kernels import coefficients
 
-HEADER = Path(__file__).parents[2] / "fastact" / "kernels" / "activations.h"
+HEADERS = sorted((Path(__file__).parents[2] / "fastact" / "kernels").glob("*.h"))
 
 # Defined by an expression of the format alone: the exponent's bias, and a rounding shift.
 BY_EXPRESSION = {"FLOAT32_ROUND", "FLOAT64_ROUND"}
@@ -18,7 +18,8 @@ BY_EXPRESSION = {"FLOAT32_ROUND", "FLOAT64_ROUND"}
 
 def defines() -> dict[str, str]:
     """Every macro that names a constant, with its text as it stands."""
-    lines = re.findall(r"^#define (FLOAT\d+_\w+) (.+?)\s*(?:/\*.*)?$", HEADER.read_text(), re.M)
+    text = "".join(header.read_text() for header in HEADERS)
+    lines = re.findall(r"^#define (FLOAT\d+_\w+) (.+?)\s*(?:/\*.*)?$", text, re.MULTILINE)
     assert len(lines) == len(dict(lines)), "defined twice"
     return dict(lines)
 
