@@ -1,4 +1,4 @@
-"""The command line: `fastact compare`, `fastact info` and `fastact export`."""
+"""The command line: `fastact compare`, `info`, `export`, `inspect` and `rewrite`."""
 
 from __future__ import annotations
 
@@ -287,6 +287,10 @@ def export() -> None:
 
 _form = click.option("--form", help="How the activation is written; default: the best one.")
 _opset = click.option("--opset", type=int, metavar="N", help="The opset of the file.")
+_target = click.option("--target", help="A runtime to choose form and opset for, as in 'nnapi'.")
+_ort = click.option(
+    "--ort", is_flag=True, help="Also write FILE.ort and its operators, for a minimal onnxruntime."
+)
 _file = click.option(
     "-o",
     "--output",
@@ -305,10 +309,24 @@ def _dimension(text: str) -> int | str:
         return text.strip()
 
 
+def _quantization(
+    ctx: click.Context, option: click.Parameter, value: str | None
+) -> tuple[float, int] | None:
+    if value is None:
+        return None
+    scale, _, zero_point = value.partition(",")
+    try:
+        return float(scale), int(zero_point)
+    except ValueError:
+        wanted = "a scale and a zero point, as in 0.05,0"
+        raise click.BadParameter(f"{value!r} is not {wanted}.") from None
+
+
 def _export_activation(name: str) -> click.Command:
     @click.command(name, help=f"Write {name}, from input x to output y.")
     @_form
     @_opset
+    @_target
     @click.option("--dtype", default="float32", show_default=True, help="Type of x and y.")
     @click.option(
         "--shape",
@@ -316,14 +334,27 @@ def _export_activation(name: str) -> click.Command:
         show_default=True,
         help="Shape of x and y; a name makes a dimension dynamic.",
     )
+    @click.option(
+        "--x-quantization",
+        callback=_quantization,
+        metavar="SCALE,ZERO",
+        help="For int8 and uint8: what the codes of x stand for.",
+    )
+    @click.option(
+        "--y-quantization",
+        callback=_quantization,
+        metavar="SCALE,ZERO",
+        help="Likewise of y; default: what covers all results.",
+    )
+    @_ort
     @_file
-    def command(form: str | None, opset: int | None, dtype: str, shape: str, output: Path) -> None:
+    def command(shape: str, output: Path, ort: bool, **options: Any) -> None:
         from .export import activation
 
         dimensions = [_dimension(size) for size in shape.split(",")]
         with _usage():
-            model = activation(name, form=form, opset=opset, dtype=dtype, shape=dimensions)
-        _save(model, output)
+            model = activation(name, shape=dimensions, **options)
+        _save(model, output, ort)
 
     return command
 
@@ -337,25 +368,132 @@ for _name in activations:
 @click.option("--activation", required=True, help=f"One of {', '.join(activations)}.")
 @_form
 @_opset
+@_target
+@click.option("--dtype", default="float32", show_default=True, help="int8, uint8: quantised.")
 @click.option("--batch", default="1", show_default=True, help="Images per run; a name: any number.")
+@_ort
 @_file
-def cnn(
-    arch: str, activation: str, form: str | None, opset: int | None, batch: str, output: Path
-) -> None:
-    """Write a trained CNN, from input image to output logits."""
+def cnn(arch: str, activation: str, batch: str, output: Path, ort: bool, **options: Any) -> None:
+    """Write a small CNN, from input image to output logits."""
     from .export import cnn as build
 
     with _usage():
-        model = build(arch, activation, form=form, opset=opset, batch=_dimension(batch))
-    _save(model, output)
+        model = build(arch, activation, batch=_dimension(batch), **options)
+    _save(model, output, ort)
 
 
-def _save(model: ModelProto, output: Path) -> None:
+def _save(model: ModelProto, output: Path, ort: bool) -> None:
     from .export import save
+    from .export.ort_format import save_ort
 
+    written = []
+    if ort:  # first, since a conversion can fail
+        if output.suffix == ".ort":
+            raise click.UsageError(f"--ort writes a file beside {output}, which ends so itself")
+        with _usage():
+            written = [*save_ort(model, output.with_suffix(".ort"))]
     path = save(model, output)
     facts: dict[str, Any] = {entry.key: entry.value for entry in model.metadata_props}
     click.echo(
         f"{path}: {facts['activation']}, form {facts['form']}, opset {facts['opset']}, "
         f"IR {model.ir_version}, {path.stat().st_size} bytes"
     )
+    for extra in written:
+        click.echo(f"{extra}: {extra.stat().st_size} bytes")
+    if "target" in facts:
+        click.echo(model.doc_string)
+    if "accuracy" in facts:
+        click.echo(f"accuracy: {facts['accuracy']}")
+
+
+# ----------------------------------------------------------------- inspect and rewrite
+
+_model = click.argument("model", type=click.Path(path_type=Path), metavar="MODEL")
+
+
+@contextmanager
+def _model_errors() -> Iterator[None]:
+    """Report what is wrong with a model as an error, and with the arguments as wrong usage."""
+    from .export import ModelError
+
+    with _usage():
+        try:
+            yield
+        except ModelError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@cli.command()
+@_model
+@click.option("--json", "as_json", is_flag=True, help="Print it as data.")
+def inspect(model: Path, as_json: bool) -> None:
+    """Tell what is in an ONNX model, and which runtimes run it.
+
+    Finds every ReLU, GELU, SiLU, ReLU6 and Hardswish by what it computes, however it is
+    written, in subgraphs and functions too.
+    """
+    from .export import inspect as look
+
+    with _model_errors():
+        found = look(model)
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    from .export.text import describe
+
+    for line in describe(found, str(model)):
+        click.echo(line)
+
+
+@cli.command()
+@_model
+@click.argument("output", type=click.Path(path_type=Path), callback=_output, metavar="OUT")
+@click.option("--form", help="How to write each GELU that has this form.")
+@click.option("--opset", type=int, metavar="N", help="The opset to bring the model to.")
+@click.option("--target", help="Write every activation as this runtime likes it best.")
+@click.option("--activation", help="Put this one in the place of every GELU.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Inputs to compare on, by name, as .npz; default: random ones.",
+)
+@click.option(
+    "--tolerance",
+    type=float,
+    metavar="X",
+    help="Largest change of an output, relative to its largest value; default: 1e-5.",
+)
+def rewrite(
+    model: Path,
+    output: Path,
+    form: str | None,
+    opset: int | None,
+    target: str | None,
+    activation: str | None,
+    data: Path | None,
+    tolerance: float | None,
+) -> None:
+    """Write the activations of an ONNX model in another form.
+
+    What the model computes stays the same, which is verified in onnxruntime before OUT is
+    written; OUT may be MODEL. With --activation it does not, and the change is told.
+    """
+    from .export import rewrite as change
+    from .export.storing import store
+    from .export.text import describe_changes
+    from .export.verifying import read_inputs
+
+    with _model_errors():
+        result = change(
+            model,
+            form=form,
+            opset=opset,
+            target=target,
+            activation=activation,
+            inputs=None if data is None else read_inputs(data),
+            tolerance=tolerance,
+        )
+        store(result.model, output, model.parent)
+    for line in describe_changes(result, str(output), given=data is not None):
+        click.echo(line)

@@ -49,7 +49,7 @@ def save(model: onnx.ModelProto, path: str | os.PathLike[str]) -> Path:
     """
     if not isinstance(model, onnx.ModelProto):
         raise TypeError(f"model must be an onnx.ModelProto, not {type(model).__name__}")
-    for tensor in _tensors(model):
+    for tensor in tensors(model):
         if onnx.external_data_helper.uses_external_data(tensor):
             raise ValueError(f"tensor {tensor.name!r} is kept in another file; load its data first")
     path = Path(path)
@@ -90,12 +90,23 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise
 
 
-def _tensors(message: Any) -> Iterator[onnx.TensorProto]:
-    """Yield every tensor of a message, those of subgraphs and functions included."""
+def tensors(message: Any) -> Iterator[onnx.TensorProto]:
+    """Yield every tensor of a message, those of subgraphs and functions included.
+
+    Parameters
+    ----------
+    message : protobuf message
+        A model or a part of one.
+
+    Yields
+    ------
+    onnx.TensorProto
+        A tensor, which may be changed in place.
+    """
     if isinstance(message, onnx.TensorProto):
         yield message
         return
     for field, value in message.ListFields():
         if field.message_type is not None:
             for part in [value] if hasattr(value, "ListFields") else value:
-                yield from _tensors(part)
+                yield from tensors(part)
