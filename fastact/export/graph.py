@@ -13,7 +13,13 @@ from .._version import __version__
 from .checks import integer
 
 # The names that ONNX text has for the element types.
-TYPES = {"float16": "float16", "float32": "float", "float64": "double"}
+TYPES = {
+    "float16": "float16",
+    "float32": "float",
+    "float64": "double",
+    "int8": "int8",
+    "uint8": "uint8",
+}
 
 
 class Port(NamedTuple):
@@ -66,6 +72,27 @@ def dimension(size: object) -> int | str:
     return size
 
 
+def lowest_ir(opset: int) -> int:
+    """Tell the lowest IR version that a file of an opset may have.
+
+    Parameters
+    ----------
+    opset : int
+        The opset of the default domain.
+
+    Returns
+    -------
+    int
+        The IR version.
+
+    Examples
+    --------
+    >>> lowest_ir(13)
+    7
+    """
+    return int(onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)]))
+
+
 def build(
     name: str,
     source: Port,
@@ -98,14 +125,12 @@ def build(
     onnx.ModelProto
         The model, valid for onnx's checker and its strict shape inference.
     """
-    ir = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)])
     properties = ", ".join(f'"{key}": "{value}"' for key, value in metadata.items())
     body = "\n".join(nodes)
     model = onnx.parser.parse_model(
         f"""
         <
-          ir_version: {ir}, opset_import: ["": {opset}],
-          producer_name: "fastact", producer_version: "{__version__}",
+          ir_version: {lowest_ir(opset)}, opset_import: ["": {opset}],
           metadata_props: [{properties}]
         >
         {name} ({source}) => ({result})
@@ -116,13 +141,35 @@ def build(
     )
     for port in (*model.graph.input, *model.graph.output):
         port.type.tensor_type.shape.SetInParent()  # the parser leaves out the shape of a scalar
+    model.graph.initializer.extend(
+        onnx.numpy_helper.from_array(value, name) for name, value in tensors.items()
+    )
+    return finish(model)
+
+
+def finish(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Name the nodes of a model, drop the tensors that none of them uses, and check it.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        A model whose only domain is the default one. It is changed.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The same model, with fastact as its producer and the lowest IR version.
+    """
+    (opset,) = (entry.version for entry in model.opset_import)
+    model.ir_version = lowest_ir(opset)
+    model.producer_name, model.producer_version = "fastact", __version__
     for node in model.graph.node:
         node.name = node.output[0]
-    used = {value: None for node in model.graph.node for value in node.input if value in tensors}
-    model.graph.initializer.extend(
-        onnx.numpy_helper.from_array(tensors[value], value) for value in used
-    )
-    if ir < 4:  # IR 3, of opset 7 and 8, wants every initializer declared as an input too
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    used = dict.fromkeys(value for node in model.graph.node for value in node.input)
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(tensors[value] for value in used if value in tensors)
+    if model.ir_version < 4:  # IR 3, of opset 7 and 8, wants every initializer among the inputs
         model.graph.input.extend(
             onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
             for tensor in model.graph.initializer
