@@ -8,6 +8,8 @@ import numpy.typing as npt
 from .._extras import require
 from .checks import one_of
 
+NAME = "scikit-learn's digits"
+
 # The split: image i of scikit-learn's 1,797 is a test image when i is a multiple of this.
 TEST_EVERY = 5
 
