@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 
-from . import forms, weights
+from . import forms, quantization, table, weights
 from .architectures import ARCHITECTURES
 from .checks import one_of
+from .choice import choose
 from .graph import Port, build, dimension
+from .table import TABLE, Quantization
+from .writer import CONSTANTS, Value, Writer
 
-CONSTANTS = {name: np.array(value, np.float32) for name, value in forms.CONSTANTS.items()}
+CALIBRATION = 128  # images, spread over the training images where there are any
 
 
 def activation(
@@ -22,25 +25,34 @@ def activation(
     *,
     form: str | None = None,
     opset: int | None = None,
+    target: str | None = None,
     dtype: npt.DTypeLike = "float32",
     shape: Iterable[int | str] = (1, 64),
+    x_quantization: tuple[float, int] | None = None,
+    y_quantization: tuple[float, int] | None = None,
 ) -> onnx.ModelProto:
     """Make the ONNX model of one activation, from input ``x`` to output ``y``.
 
     Parameters
     ----------
     name : str
-        ``"relu"``, ``"gelu"`` or ``"gelu_tanh"``: a key of `FORMS`.
+        One of `fastact.activations`, which are the keys of `FORMS`.
     form : str, optional
         One of ``FORMS[name]``: ``"op"``, ONNX's own operator, or a written-out form. The
-        default is the operator where the opset has it, and else the written-out form.
+        default is the best one that the opset has. 8-bit types have one form, ``"table"``.
     opset : int, optional
         The opset of the file. The default is 17, or a later one if `form` needs it.
+    target : str, optional
+        A runtime, one of `TARGETS`, for which to choose form and opset. The model's doc string
+        tells what was chosen and why; so does `choose`.
     dtype : dtype-like, optional
         ``"float32"``, or ``"float16"``, which is computed in float32 between two casts;
-        for ``"relu"`` also ``"float64"``.
+        for ``"relu"`` also ``"float64"``. ``"int8"`` and ``"uint8"`` look up the exact result.
     shape : iterable of int or str, optional
         Sizes, and names of dynamic dimensions, of input and output.
+    x_quantization, y_quantization : tuple of (float, int), optional
+        For 8-bit types, scale and zero point of the input, which are needed, and of the output,
+        which by default cover all results; the metadata of the model tell them.
 
     Returns
     -------
@@ -52,8 +64,8 @@ def activation(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If a name is unknown, `opset` cannot hold the form, `dtype` has no kernel in
-        onnxruntime, or a dimension is not positive.
+        If a name is unknown, `opset` cannot hold the form, `target` cannot run it, `dtype` has
+        no kernel in onnxruntime, or a dimension or a quantization is out of range.
 
     Examples
     --------
@@ -63,25 +75,52 @@ def activation(
     >>> model = activation("gelu", form="op")
     >>> [node.op_type for node in model.graph.node], model.opset_import[0].version
     (['Gelu'], 20)
+    >>> model = activation("gelu", dtype="int8", x_quantization=(0.05, 0))
+    >>> [node.op_type for node in model.graph.node]
+    ['Cast', 'Gather']
     """
-    form, opset = forms.select(name, form, opset)
     dtype = _dtype(name, dtype)
+    quantised = dtype in table.DTYPES
+    if quantised and form is None:
+        form = TABLE
+    if quantised != (form == TABLE):
+        raise ValueError(f"form={form!r} is not one of {dtype}; {TABLE!r} is that of 8-bit types")
+    choice = choose(name, target, form=form, opset=opset)
     dims = _shape(shape)
-    if dtype == "float16":
+    tensors: dict[str, npt.NDArray[Any]] = dict(CONSTANTS)
+    metadata = {"activation": name, "form": choice.form, "opset": str(choice.opset)}
+    if target is not None:
+        metadata["target"] = target
+    if not quantised and (x_quantization, y_quantization) != (None, None):
+        raise ValueError(f"{dtype} has no quantization; dtype='int8' and 'uint8' have")
+    if quantised:
+        if x_quantization is None:
+            raise ValueError(f"{dtype} needs x_quantization=(scale, zero_point)")
+        x = Quantization.check("x_quantization", x_quantization, dtype)
+        y = y_quantization and Quantization.check("y_quantization", y_quantization, dtype)
+        codes, y = table.results(name, dtype, x, y)
+        tensors |= table.tensors("y", codes, dtype, choice.opset)
+        nodes = [table.nodes("x", "y", dtype, choice.opset)]
+        for port, (scale, zero_point) in {"x": x, "y": y}.items():
+            metadata |= {f"{port}_scale": repr(scale), f"{port}_zero_point": str(zero_point)}
+    elif dtype == "float16":
         to_float32 = f"x_float32 = Cast <to = {onnx.TensorProto.FLOAT}> (x)"
         to_float16 = f"y = Cast <to = {onnx.TensorProto.FLOAT16}> (y_float32)"
-        nodes = [to_float32, forms.nodes(name, form, "x_float32", "y_float32"), to_float16]
+        inside = forms.nodes(name, choice.form, choice.opset, "x_float32", "y_float32")
+        nodes = [to_float32, inside, to_float16]
     else:
-        nodes = [forms.nodes(name, form, "x", "y")]
-    return build(
-        f"{name}_{form}",
+        nodes = [forms.nodes(name, choice.form, choice.opset, "x", "y")]
+    model = build(
+        f"{name}_{choice.form}",
         Port("x", dtype, dims),
         Port("y", dtype, dims),
         nodes,
-        CONSTANTS,
-        opset,
-        {"activation": name, "form": form, "opset": str(opset)},
+        tensors,
+        choice.opset,
+        metadata,
     )
+    model.doc_string = choice.reason
+    return model
 
 
 def cnn(
@@ -90,18 +129,26 @@ def cnn(
     *,
     form: str | None = None,
     opset: int | None = None,
+    target: str | None = None,
+    dtype: str = "float32",
     batch: int | str = 1,
 ) -> onnx.ModelProto:
-    """Make the ONNX model of a small trained CNN, from ``image`` to ``logits``.
+    """Make the ONNX model of a small CNN, from ``image`` to ``logits``.
 
     Parameters
     ----------
     arch : str
-        ``"digits"``: 8x8 images with values from 0 to 1, ten classes; a key of `ARCHITECTURES`.
+        A key of `ARCHITECTURES`. ``"digits"`` and ``"lenet5"`` are trained, with each
+        activation, and the metadata of the model tell how many test images it gets right; the
+        others have random weights, for measuring what they cost.
     activation : str
-        ``"relu"``, ``"gelu"`` or ``"gelu_tanh"``. Each has weights that were trained with it.
-    form, opset : optional
+        One of `fastact.activations`.
+    form, opset, target : optional
         As for `activation`; the form changes how the activation is written, not its weights.
+    dtype : {"float32", "int8", "uint8"}, optional
+        The 8-bit types are quantised (see `quantize`): calibrated on the training images, or
+        on seeded random ones where there are none. An activation other than a clamp is then
+        computed in float32 between its neighbours, or looked up with ``form="table"``.
     batch : int or str, optional
         Images per run, or the name of a dynamic dimension.
 
@@ -115,88 +162,99 @@ def cnn(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If a name is unknown, `opset` cannot hold the form, or `batch` is not positive.
+        If a name is unknown, `opset` cannot hold the form, `target` cannot run it, or `batch`
+        is not positive.
+    ImportError
+        If a type of 8 bits is asked for and onnxruntime or the images are not installed.
 
     Examples
     --------
     >>> model = cnn("digits", "relu", batch="n")
     >>> [node.op_type for node in model.graph.node][:2]
     ['Conv', 'Relu']
+    >>> cnn("digits", "gelu", target="onnxruntime>=1.17").graph.node[1].op_type
+    'Gelu'
     """
     architecture = ARCHITECTURES[one_of("architecture", arch, ARCHITECTURES)]
-    form, opset = forms.select(activation, form, opset)
+    quantised = one_of("dtype of a CNN", dtype, ("float32", *table.DTYPES)) in table.DTYPES
     batch = dimension(batch)
-    writer = _Writer(activation, form, weights.load(arch)[activation])
-    architecture.network(writer, _Value("image", architecture.image[0]))
-    return build(
-        f"{arch}_{activation}_{form}",
+    if form == TABLE and not quantised:
+        raise ValueError(f"form={TABLE!r} is one of int8 and uint8, not of {dtype}")
+    besides = quantization.OPERATORS if quantised else ()
+    choice = choose(activation, target, form=form, opset=opset, besides=besides)
+    metadata = {"arch": arch, "activation": activation, "form": choice.form}
+    metadata |= {"opset": str(choice.opset)} | ({} if target is None else {"target": target})
+
+    source = weights.random_source()
+    if architecture.data is not None:
+        trained = weights.load(arch)[activation]
+        source = weights.trained_source(trained.tensors)
+        metadata["accuracy"] = weights.score(trained.correct, trained.images)
+    # A table replaces what the quantised model computes in float32, in whatever form.
+    written = forms.select(activation, None, choice.opset)[0] if form == TABLE else choice.form
+    writer = Writer(activation, written, choice.opset, source)
+    architecture.network(writer, Value("image", architecture.image))
+    model = build(
+        f"{arch}_{activation}_{choice.form}",
         Port("image", "float32", (batch, *architecture.image)),
         Port("logits", "float32", (batch, architecture.classes)),
         writer.nodes,
         writer.tensors,
-        opset,
-        {"arch": arch, "activation": activation, "form": form, "opset": str(opset)},
+        choice.opset,
+        metadata,
     )
+    if quantised:
+        model = _quantised(model, arch, activation, writer, dtype, as_table=form == TABLE)
+    model.doc_string = choice.reason
+    return model
 
 
-class _Value(NamedTuple):
-    """A value of the graph, and the size of its second dimension."""
+def _quantised(
+    model: onnx.ModelProto, arch: str, activation: str, writer: Writer, dtype: str, as_table: bool
+) -> onnx.ModelProto:
+    """Quantise a CNN, and record how and what that makes of its accuracy."""
+    image, _, _, data = ARCHITECTURES[arch]
+    if data is None:
+        calibration = f"{CALIBRATION} random images"
+        bits = np.random.PCG64(weights.SEED)
+        images = weights.uniform(bits, (CALIBRATION, *image)).astype(np.float32)
+    else:
+        calibration = f"{CALIBRATION} training images"
+        images = data.load("train")[0]
+        images = images[:: len(images) // CALIBRATION][:CALIBRATION]
 
-    name: str
-    channels: int
+    keep = [
+        node.name
+        for node in model.graph.node
+        for _, y in writer.sites
+        # A clamp needs no node of its own: the codes of its result end where it does.
+        if (node.name == y and (as_table or node.op_type not in quantization.CLAMPS))
+        or node.name.startswith(f"{y}_")
+    ]
+    size = model.graph.input[0].type.tensor_type.shape.dim[0].dim_value or 1
+    inputs = quantization.batches(images, size)
+    quantised = quantization.quantize(model, inputs, dtype=dtype, keep_float=keep)
+    if as_table:
+        quantised = quantization.look_up(quantised, activation, writer.sites, dtype)
 
-
-class _Writer:
-    """The layers of a network as ONNX text (see `architectures.Layers`)."""
-
-    def __init__(self, activation: str, form: str, trained: weights.Weights) -> None:
-        self.nodes: list[str] = []
-        self.tensors: dict[str, npt.NDArray[Any]] = dict(CONSTANTS)
-        self._activation = activation
-        self._form = form
-        self._trained = trained
-
-    def conv(self, name: str, x: _Value, channels: int, stride: int = 1) -> _Value:
-        weight = self._parameter(f"{name}_weight", (channels, x.channels, 3, 3))
-        bias = self._parameter(f"{name}_bias", (channels,))
-        window = f"kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [{stride}, {stride}]"
-        self.nodes.append(f"{name} = Conv <{window}> ({x.name}, {weight}, {bias})")
-        return _Value(name, channels)
-
-    def activation(self, x: _Value) -> _Value:
-        y = f"{x.name}_{self._activation}"
-        self.nodes.append(forms.nodes(self._activation, self._form, x.name, y))
-        return _Value(y, x.channels)
-
-    def average(self, name: str, x: _Value) -> _Value:
-        # Reshape, not Flatten, which CoreML's MLProgram lacks; 0 keeps the batch as it is.
-        shape = f"{name}_shape"
-        self.tensors[shape] = np.array([0, x.channels], np.int64)
-        self.nodes.append(f"{name}_mean = GlobalAveragePool ({x.name})")
-        self.nodes.append(f"{name} = Reshape ({name}_mean, {shape})")
-        return _Value(name, x.channels)
-
-    def dense(self, name: str, x: _Value, features: int) -> _Value:
-        weight = self._parameter(f"{name}_weight", (features, x.channels))
-        bias = self._parameter(f"{name}_bias", (features,))
-        self.nodes.append(f"{name} = Gemm <transB = 1> ({x.name}, {weight}, {bias})")
-        return _Value(name, features)
-
-    def _parameter(self, name: str, shape: tuple[int, ...]) -> str:
-        # Shape inference lets some mismatches pass, so stale weights are caught here.
-        if self._trained[name].shape != shape:
-            raise ValueError(f"{name} has shape {self._trained[name].shape}, not {shape}")
-        self.tensors[name] = self._trained[name]
-        return name
+    facts = {entry.key: entry.value for entry in model.metadata_props}
+    facts |= {"dtype": dtype, "calibration": calibration}
+    if data is not None:
+        images, labels = data.load("test")
+        facts["accuracy"] = weights.score(
+            quantization.right(quantised, images, labels), len(images)
+        )
+    onnx.helper.set_model_props(quantised, facts)
+    return quantised
 
 
 def _dtype(activation: str, dtype: npt.DTypeLike) -> str:
     if dtype is None:  # which NumPy would take for float64
         raise TypeError("dtype must be a dtype or the name of one, not None")
     name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
-    entry = forms.ACTIVATIONS[activation]
-    if name not in entry.dtypes:
-        accepted = ", ".join(map(repr, entry.dtypes))
+    entry = forms.ACTIVATIONS[one_of("activation", activation, forms.ACTIVATIONS)]
+    if name not in (*entry.dtypes, *table.DTYPES):
+        accepted = ", ".join(map(repr, (*entry.dtypes, *table.DTYPES)))
         raise ValueError(f"no {activation} of {name}: {entry.reason}; accepted: {accepted}")
     return name
 
