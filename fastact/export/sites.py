@@ -18,10 +18,11 @@ import onnx
 from . import elementwise, forms
 from .elementwise import ANCHORS, BIASED, OPERATORS, SAMPLES, Array
 
-# No spelling in use has more nodes than this, the way of a constant through casts included.
-LONGEST = 24
-# How far x is before the nonlinear operator, and y behind it.
-STEPS = 8
+# How far x is before the nonlinear operator, and y behind it, at most: a tanh form takes 5 steps
+# before and 4 behind, and as many again if there is an Identity after each.
+STEPS = 12
+# How far a value is computed back, which bounds the work where the model is not an activation.
+DEPTH = 3 * STEPS
 
 
 class Scope:
@@ -65,24 +66,28 @@ class Scope:
         """Count how often each value is used, by the subgraphs and as an output included."""
         return _uses(self.body)
 
-    def evaluate(self, value: str, known: dict[str, Array | None]) -> Array | None:
+    def evaluate(
+        self, value: str, known: dict[str, Array | None], depth: int = DEPTH
+    ) -> Array | None:
         """Compute a value from known ones and from constants; None if others are needed.
 
-        `known` takes up the values on the way; at most `LONGEST` of them.
+        `known` takes up the values on the way.
         """
-        if value in known or len(known) > LONGEST:
+        if value in known or depth == 0:
             return known.get(value)
         node = self.producers.get(value)
         if value in self.initializers:
             result = _scalar(self.initializers[value])
         elif node is None:
-            result = self.parent.evaluate(value, known) if self.parent else None
+            result = self.parent.evaluate(value, known, depth) if self.parent else None
         elif node.op_type == "Constant":
             result = _constant(node)
         elif elementwise.key(node) not in OPERATORS:
             result = None
         else:
-            inputs = [self.evaluate(name, known) if name else None for name in node.input]
+            inputs = [
+                self.evaluate(name, known, depth - 1) if name else None for name in node.input
+            ]
             if elementwise.key(node) in BIASED:
                 inputs = inputs[:1]
             unknown = any(
