@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.metadata
+import json
 import os
 import re
 import subprocess
@@ -22,6 +23,7 @@ def blocks(language):
 COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]
 FASTACT = [line for line in COMMANDS if re.match(r"(FASTACT_ISA=\w+ )?fastact ", line)]
 PYTEST = [line for line in COMMANDS if line.startswith("pytest ")]
+SCRIPTS = [line for line in COMMANDS if line.startswith("python ")]
 
 
 def shell(command, cwd):
@@ -44,7 +46,7 @@ def test_code(tmp_path, monkeypatch):
 
 def test_no_command_is_left_out():
     install, test, *others = COMMANDS
-    assert sorted(others) == sorted(FASTACT + PYTEST)
+    assert sorted(others) == sorted(FASTACT + PYTEST + SCRIPTS)
     assert "fastact compare" in install
     assert "pytest" in test
 
@@ -75,8 +77,22 @@ def test_fastact_command(command, tmp_path):
 def test_pytest_command_selects_something(command, tmp_path):
     # Only collected: nothing is timed, and so nothing written.
     options = f"--collect-only --quiet -W 'ignore:Not saving anything' -c '{ROOT}/pyproject.toml'"
-    done = shell(f"{command} {options} '{ROOT}/tests'", tmp_path)
+    done = shell(f"{command} {options} '{ROOT}/tests/benchmarks'", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_table_of_speed_is_made_by_a_script(tmp_path):
+    (command,) = SCRIPTS
+    _, script, timings = command.split()
+    info = {"activation": "gelu", "dtype": "float32", "variant": "avx2", "n": 1024}
+    others = ({**info, "dtype": "float64"}, {"activation": "gelu", "form": "op", "n": 1})
+    benchmarks = [{"extra_info": entry, "stats": {"median": 512e-9}} for entry in (info, *others)]
+    (tmp_path / timings).write_text(json.dumps({"benchmarks": benchmarks}))
+    done = shell(f"python '{ROOT / script}' {timings}", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(
+        "| ns per element | n = 1,024 |\n|---|---:|\n| gelu, avx2 | 0.50 |\n\nfloat32, medians"
+    )
 
 
 def test_layout_names_what_is_there():
@@ -96,7 +112,10 @@ def test_links_lead_to_files():
 
 
 def test_every_extra_is_named():
-    extras = importlib.metadata.metadata("fastact").get_all("Provides-Extra")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    section = project.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    extras = re.findall(r"^(\w+) = \[", section, flags=re.MULTILINE)
+    assert extras
     assert re.findall(r"^\| `\.\[(\w+)\]`", README, flags=re.MULTILINE) == extras
 
 
