@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import onnx
 import onnx.version_converter
 
-from .reading import ModelError, check, external
+from .reading import ModelError, check, embedded, external
 from .sites import scopes
 
 # Operators that look the same in a later opset and compute something else there.
@@ -43,7 +44,7 @@ def opset_of(message: Any) -> int:
     return int(versions[0]) if versions else 1
 
 
-def with_opset(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
+def with_opset(model: onnx.ModelProto, opset: int, folder: Path | None = None) -> onnx.ModelProto:
     """Bring a model to another opset and to the lowest IR version that this allows.
 
     Where the operators are the same in both, only the number changes: onnx's own converter has
@@ -55,6 +56,8 @@ def with_opset(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
         The model. It is not changed.
     opset : int
         The version of the default domain.
+    folder : Path, optional
+        Where its external data is.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def with_opset(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
         return model
     result = _renumbered(model, opset)
     if result is None:
-        result = _converted(model, opset)
+        result = _converted(model, opset, folder)
     result.ir_version = lowest_ir_of(result)
     return result
 
@@ -190,7 +193,7 @@ def _renumbered(model: onnx.ModelProto, opset: int) -> onnx.ModelProto | None:
     return result
 
 
-def _converted(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
+def _converted(model: onnx.ModelProto, opset: int, folder: Path | None) -> onnx.ModelProto:
     before = opset_of(model)
     reason = f"opset {before} does not go to {opset}"
     absent = missing(model, opset)
@@ -201,12 +204,10 @@ def _converted(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
         raise ModelError(
             f"{reason}: opset {opset} has no {', '.join(absent)}; the lowest that has is {lowest}"
         )
-    if any(external(model)):
-        raise ModelError(f"{reason}: onnx's converter does not keep external data")
     if model.functions:
         raise ModelError(f"{reason}: onnx's converter does not keep functions")
     try:
-        result = onnx.version_converter.convert_version(model, opset)
+        result = onnx.version_converter.convert_version(embedded(model, folder), opset)
         check(result)
     except (RuntimeError, ValueError) as error:
         stuck = re.search(r"No Adapter .* for (\w+)", str(error))
@@ -214,6 +215,11 @@ def _converted(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
             f"onnx's converter has no way for {stuck[1]}" if stuck else " ".join(str(error).split())
         )
         raise ModelError(f"{reason}: {text[:300]}") from None
+    outside = {where.tensor for where in external(model)}
+    kept = {tensor.name: tensor for tensor in model.graph.initializer if tensor.name in outside}
+    for tensor in result.graph.initializer:
+        if tensor.name in kept:
+            tensor.CopyFrom(kept[tensor.name])
     # The converter drops what is written about a node.
     notes = {node.output[0]: node for node in model.graph.node if node.output}
     for node in result.graph.node:

@@ -146,9 +146,9 @@ def rewrite(
     decisions, after = plan(found, before, request)
     try:
         # Going up, the opset comes first, and going down last, so that it has every operator.
-        result = with_opset(source, after) if after > before else _copy(source)
+        result = with_opset(source, after, folder) if after > before else _copy(source)
         editing.apply(result, decisions, after)
-        result = with_opset(result, after)
+        result = with_opset(result, after, folder)
         _fit_ir(result, target)
         whole = embedded(result, folder)
         check(whole)

@@ -350,6 +350,22 @@ def test_external_data_stays_outside(tmp_path: Path) -> None:
     assert len(kept) > 3
 
 
+def test_external_data_stays_outside_when_the_opset_is_converted(tmp_path: Path) -> None:
+    # ReduceMean has its axes as an attribute up to 17, so that the number alone will not do.
+    ports = "(float[2, 64] x) => (float[2, 1] y)"
+    weights = ", ".join(f"{i}" for i in range(64))
+    old = f"<float[64] w = {{{weights}}}> {{ a = Mul(x, w) y = ReduceMean<axes = [1]>(a) }}"
+    model = parse(old, 17, ports)
+    # As raw bytes, which alone onnx puts into another file.
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.ones(64, "f"), "w"))
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="w", size_threshold=0)
+    result = rewrite(path, opset=18)
+    (kept,) = (t for t in result.model.graph.initializer if t.name == "w")
+    assert kept.data_location == onnx.TensorProto.EXTERNAL
+    assert len(result.model.graph.node[-1].input) == 2
+
+
 # ------------------------------------------------------------------------ what is refused
 
 
@@ -378,6 +394,12 @@ def test_an_operator_that_the_opset_lacks_is_named() -> None:
     model = parse("{ t = LayerNormalization(x, s) y = Gelu(t) }", 20, ports)
     with pytest.raises(ModelError, match=r"opset 13 has no LayerNormalization; the lowest .* 17"):
         rewrite(model, opset=13)
+
+
+def test_an_operator_without_a_way_back_is_named() -> None:
+    path = next(path for path in STORED if path.stem == "vit_tanh_dynamo_18")
+    with pytest.raises(ModelError, match=r"18 does not go to 17: onnx's converter .* for Split$"):
+        rewrite(path, opset=17)
 
 
 def test_softmax_is_not_renumbered() -> None:
