@@ -148,7 +148,9 @@ def cnn(
     dtype : {"float32", "int8", "uint8"}, optional
         The 8-bit types are quantised (see `quantize`): calibrated on the training images, or
         on seeded random ones where there are none. An activation other than a clamp is then
-        computed in float32 between its neighbours, or looked up with ``form="table"``.
+        computed in float32 between its neighbours, which onnxruntime does fastest by the
+        operator of opset 20; or looked up with ``form="table"``, for what must not leave the
+        8 bits, though onnxruntime is slower at it.
     batch : int or str, optional
         Images per run, or the name of a dynamic dimension.
 

@@ -65,6 +65,12 @@ def quantize(
     ImportError
         If onnxruntime is not installed.
 
+    Notes
+    -----
+    Take uint8 for onnxruntime on x86: by default it computes parts of an int8 model in float32
+    there (on Arm, and with its session option ``session.qdqisint8allowed``, it does not). Some
+    other runtimes take int8 alone.
+
     Examples
     --------
     >>> from fastact.export import cnn, digits
@@ -223,7 +229,11 @@ def _quantize_static(
             activation_type=tool.QuantType.QUInt8 if dtype == "uint8" else tool.QuantType.QInt8,
             weight_type=tool.QuantType.QInt8,
             nodes_to_exclude=list(keep_float),
-            extra_options={"QDQKeepRemovableActivations": keep_clamps},
+            extra_options={
+                "QDQKeepRemovableActivations": keep_clamps,
+                # Otherwise pooling stays in float32 after an activation that does.
+                "ForceQuantizeNoInputCheck": True,
+            },
         )
         return onnx.load(os.fspath(result))
 
@@ -231,7 +241,12 @@ def _quantize_static(
 def _clamps_hold(model: onnx.ModelProto, results: Iterable[str], dtype: str) -> bool:
     """Tell whether the codes of every clamp that was left out start at its lower end, 0."""
     computed = {node.output[0] for node in model.graph.node if node.op_type in CLAMPS}
-    quantizers = {n.input[0]: n for n in model.graph.node if n.op_type == "QuantizeLinear"}
+    # The tool renames what an output of the model is computed as.
+    quantizers = {
+        node.input[0].removesuffix("_QuantizeLinear_Input"): node
+        for node in model.graph.node
+        if node.op_type == "QuantizeLinear"
+    }
     return all(
         _quantization(model.graph, quantizers[y]).zero_point == np.iinfo(dtype).min
         for y in results

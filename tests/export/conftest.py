@@ -20,6 +20,8 @@ def _session(model: onnx.ModelProto, **options: Any) -> onnxruntime.InferenceSes
     settings.intra_op_num_threads = 1
     settings.inter_op_num_threads = 1
     settings.log_severity_level = 3
+    # As by default on Arm; on x86 onnxruntime would compute parts of an int8 model in float32.
+    settings.add_session_config_entry("session.qdqisint8allowed", "1")
     for name, value in options.items():
         setattr(settings, name, value)
     return onnxruntime.InferenceSession(
