@@ -81,9 +81,10 @@ def choose(
 
     runtime = find(target)
     entry = forms.entry(activation)
+    opset = None if opset is None else forms.known_opset(opset)
     if form is not None and form != TABLE:
         forms.select(activation, form, opset)  # whose errors say more
-    if opset is not None and runtime.opset is not None and forms.known_opset(opset) > runtime.opset:
+    if opset is not None and runtime.opset is not None and opset > runtime.opset:
         raise ValueError(
             f"{runtime.runtime} reads opsets up to {runtime.opset}, but opset {opset} was asked for"
         )

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from .checks import one_of
+from .forms import FORMS
+from .table import TABLE
 
 
 class Support(IntEnum):
@@ -120,6 +122,7 @@ _ONNXRUNTIME = {
     ("hard_swish", "op"): (Support.RUNS, "runs it as HardSigmoid and Mul"),
     ("hard_swish", "hard_sigmoid"): _RUNS,
     ("hard_swish", "clip"): _RUNS,
+    **{(name, TABLE): (Support.RUNS, "looks it up, slower than it computes") for name in FORMS},
 }
 
 # The first version of each generation that was run, and the newest opset it loads.
@@ -158,7 +161,7 @@ _NNAPI = _names("""
 TARGETS = {
     **{
         f"onnxruntime>={major}.{minor}": Target(
-            f"onnxruntime {major}.{minor} and later",
+            f"onnxruntime from {major}.{minor} on",
             "run: 1.15.1 to 1.32.0",
             opset,
             notes=_ONNXRUNTIME,
@@ -166,12 +169,8 @@ TARGETS = {
         for (major, minor), opset in _ONNXRUNTIME_OPSETS.items()
     },
     "nnapi": Target("onnxruntime's NNAPI provider", _MOBILE, has=_NNAPI),
-    "coreml": Target(
-        "onnxruntime's CoreML provider with NeuralNetwork", _MOBILE, has=_COREML_NEURAL_NETWORK
-    ),
-    "coreml-mlprogram": Target(
-        "onnxruntime's CoreML provider with MLProgram", _MOBILE, has=_COREML_ML_PROGRAM
-    ),
+    "coreml": Target("onnxruntime's CoreML NeuralNetwork", _MOBILE, has=_COREML_NEURAL_NETWORK),
+    "coreml-mlprogram": Target("onnxruntime's CoreML MLProgram", _MOBILE, has=_COREML_ML_PROGRAM),
     "xnnpack": Target(
         "onnxruntime's XNNPACK provider",
         "its source",
