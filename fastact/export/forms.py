@@ -17,8 +17,8 @@ DEFAULT_OPSET = 17
 LOWEST_OPSET = 7
 
 
-# The nodes from ``{x}`` to ``{y}`` as ONNX text, by the first opset that has them spelled so.
-# Names that no node computes are those of CONSTANTS.
+# The nodes from {x} to {y} as ONNX text, by the first opset that has them spelled so. Names that
+# no node computes are those of CONSTANTS.
 Form = Mapping[int, str]
 
 
@@ -36,8 +36,14 @@ ACTIVATIONS = {
     "relu": Activation(
         dtypes=("float32", "float16", "float64"),
         reason="only floats have it in every opset",
+        forms={"op": {7: "{y} = Relu ({x})"}},
+    ),
+    "relu6": Activation(
         forms={
-            "op": {7: "{y} = Relu ({x})"},
+            "clip": {
+                7: "{y} = Clip <min = 0.0, max = 6.0> ({x})",
+                11: "{y} = Clip ({x}, zero, six)",
+            },
         },
     ),
     "gelu": Activation(
@@ -79,9 +85,8 @@ ACTIVATIONS = {
             },
         },
     ),
-    # x sigmoid(a x). Not Swish, of opset 24: onnxruntime 1.32 has no kernel for it, expands it
-    # without fusing, and refuses a file of opset 28 that holds it. Written out it becomes one
-    # QuickGelu.
+    # x sigmoid(a x) becomes one QuickGelu in onnxruntime, whose version 1.32 does not fuse Swish,
+    # the operator of opset 24, and refuses it in opset 28.
     "gelu_quick": Activation(
         forms={
             "quick": {
@@ -103,14 +108,6 @@ ACTIVATIONS = {
             },
         },
     ),
-    "relu6": Activation(
-        forms={
-            "clip": {
-                7: "{y} = Clip <min = 0.0, max = 6.0> ({x})",
-                11: "{y} = Clip ({x}, zero, six)",
-            },
-        },
-    ),
     # x min(max(x + 3, 0), 6) / 6. The quotient comes before the product, which overflows for no
     # finite x then. onnxruntime turns the operator into the second form.
     "hard_swish": Activation(
@@ -123,12 +120,6 @@ ACTIVATIONS = {
                 """,
             },
             "clip": {
-                7: """
-                {y}_shifted = Add ({x}, three)
-                {y}_clipped = Clip <min = 0.0, max = 6.0> ({y}_shifted)
-                {y}_share = Div ({y}_clipped, six)
-                {y} = Mul ({x}, {y}_share)
-                """,
                 11: """
                 {y}_shifted = Add ({x}, three)
                 {y}_clipped = Clip ({y}_shifted, zero, six)
@@ -190,11 +181,6 @@ def lowest_opset(activation: str, form: str) -> int:
     -------
     int
         The opset.
-
-    Examples
-    --------
-    >>> lowest_opset("gelu", "erf")
-    9
     """
     return min(ACTIVATIONS[activation].forms[form])
 

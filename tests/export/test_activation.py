@@ -24,36 +24,55 @@ IR |= {20: 9, 21: 10, 22: 10, 23: 11, 24: 12, 25: 13, 26: 13, 27: 13, 28: 14}
 
 LOWEST = {
     ("relu", "op"): 7,
+    ("relu6", "clip"): 7,
     ("gelu", "op"): 20,
     ("gelu", "erf"): 9,
     ("gelu_tanh", "op"): 20,
     ("gelu_tanh", "tanh"): 7,
+    ("gelu_quick", "quick"): 7,
+    ("silu", "sigmoid"): 7,
+    ("hard_swish", "op"): 14,
+    ("hard_swish", "hard_sigmoid"): 7,
+    ("hard_swish", "clip"): 11,
 }
 
 NODES = {
     ("relu", "op"): ["Relu"],
+    ("relu6", "clip"): ["Clip"],
     ("gelu", "op"): ["Gelu"],
     ("gelu", "erf"): ["Div", "Erf", "Add", "Mul", "Mul"],
     ("gelu_tanh", "op"): ["Gelu"],
     ("gelu_tanh", "tanh"): ["Mul", "Mul", "Mul", "Add", "Mul", "Tanh", "Add", "Mul", "Mul"],
+    ("gelu_quick", "quick"): ["Mul", "Sigmoid", "Mul"],
+    ("silu", "sigmoid"): ["Sigmoid", "Mul"],
+    ("hard_swish", "op"): ["HardSwish"],
+    ("hard_swish", "hard_sigmoid"): ["HardSigmoid", "Mul"],
+    ("hard_swish", "clip"): ["Add", "Clip", "Div", "Mul"],
 }
 
-HALF, ONE, SQRT_2 = 0x3F000000, 0x3F800000, 0x3FB504F3
-SQRT_2_OVER_PI, CUBE_FACTOR = 0x3F4C422A, 0x3D372713
+ZERO, HALF, ONE, THREE, SIX = 0, 0x3F000000, 0x3F800000, 0x40400000, 0x40C00000
+SQRT_2, SQRT_2_OVER_PI = 0x3FB504F3, 0x3F4C422A
+CUBE_FACTOR, QUICK_FACTOR = 0x3D372713, 0x3FD9DB23
 BITS = {
     ("relu", "op"): [],
+    ("relu6", "clip"): [ZERO, SIX],
     ("gelu", "op"): [],
     ("gelu", "erf"): [SQRT_2, ONE, HALF],
     ("gelu_tanh", "op"): [],
     ("gelu_tanh", "tanh"): [CUBE_FACTOR, SQRT_2_OVER_PI, ONE, HALF],
+    ("gelu_quick", "quick"): [QUICK_FACTOR],
+    ("silu", "sigmoid"): [],
+    ("hard_swish", "op"): [],
+    ("hard_swish", "hard_sigmoid"): [],
+    ("hard_swish", "clip"): [THREE, ZERO, SIX],
 }
+# Where Clip has its bounds in attributes.
+BITS_BEFORE_11: dict[tuple[str, str], list[int]] = {("relu6", "clip"): []}
 
-CASES = [
+EVERY_OPSET = [
     (name, form, opset)
-    for name, forms in FORMS.items()
-    for form in forms
-    for opset in sorted({LOWEST[name, form], 13, 17, 20, NEWEST})
-    if LOWEST[name, form] <= opset <= NEWEST
+    for (name, form), lowest in LOWEST.items()
+    for opset in range(lowest, NEWEST + 1)
 ]
 
 
@@ -71,7 +90,7 @@ def test_every_form_is_covered() -> None:
     assert pairs == list(LOWEST) == list(NODES) == list(BITS)
 
 
-@pytest.mark.parametrize(("name", "form", "opset"), CASES)
+@pytest.mark.parametrize(("name", "form", "opset"), EVERY_OPSET)
 def test_file(name: str, form: str, opset: int) -> None:
     model = activation(name, form=form, opset=opset)
     onnx.checker.check_model(model, full_check=True)
@@ -83,6 +102,8 @@ def test_file(name: str, form: str, opset: int) -> None:
     properties = {entry.key: entry.value for entry in model.metadata_props}
     assert properties == {"activation": name, "form": form, "opset": str(opset)}
 
+    assert model.doc_string.startswith(f"{name} as {form!r}, opset {opset}, IR {IR[opset]}: ")
+
     graph = model.graph
     assert ops(model) == NODES[name, form]
     assert {node.domain for node in graph.node} == {""}
@@ -91,7 +112,9 @@ def test_file(name: str, form: str, opset: int) -> None:
     assert len(set(names)) == len(names)
 
     constants = [onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer]
-    assert [int(c.view(np.uint32)) for c in constants] == BITS[name, form]
+    old = BITS_BEFORE_11 if opset < 11 else {}
+    bits = old.get((name, form), BITS[name, form])
+    assert [int(c.view(np.uint32)) for c in constants] == bits
     assert {(c.dtype.name, c.shape) for c in constants} <= {("float32", ())}
 
     # IR 3 wants initializers among the inputs; from 4 on the graph has one input.
@@ -107,7 +130,7 @@ def test_ir_is_the_lowest_for_every_opset(opset: int) -> None:
     assert (model.opset_import[0].version, model.ir_version) == (opset, IR[opset])
 
 
-@pytest.mark.parametrize(("name", "form", "opset"), CASES)
+@pytest.mark.parametrize(("name", "form", "opset"), EVERY_OPSET)
 def test_same_arguments_give_the_same_bytes(name: str, form: str, opset: int) -> None:
     first, second = (
         activation(name, form=form, opset=opset, shape=("batch", 3)).SerializeToString()
@@ -134,6 +157,11 @@ def test_approximate_is_in_the_file(name: str, approximate: bytes) -> None:
         ("gelu", {"opset": 20}, "op", 20),
         ("gelu_tanh", {"opset": np.int64(20)}, "op", 20),
         ("gelu", {"form": "erf", "opset": NEWEST}, "erf", NEWEST),
+        ("gelu_quick", {"opset": 7}, "quick", 7),
+        ("silu", {}, "sigmoid", 17),
+        ("relu6", {"opset": 10}, "clip", 10),
+        ("hard_swish", {}, "op", 17),
+        ("hard_swish", {"opset": 13}, "hard_sigmoid", 13),
     ],
 )
 def test_defaults(name: str, options: dict[str, Any], form: str, opset: int) -> None:
@@ -146,7 +174,8 @@ def test_defaults(name: str, options: dict[str, Any], form: str, opset: int) -> 
 def test_float16_is_computed_in_float32(name: str) -> None:
     model = activation(name, dtype=np.float16)
     nodes = model.graph.node
-    assert ops(model) == ["Cast", *NODES[name, FORMS[name][-1]], "Cast"]
+    form = next(form for form in FORMS[name] if LOWEST[name, form] <= 17)
+    assert ops(model) == ["Cast", *NODES[name, form], "Cast"]
     assert [nodes[i].attribute[0].i for i in (0, -1)] == [
         onnx.TensorProto.FLOAT,
         onnx.TensorProto.FLOAT16,
@@ -172,10 +201,10 @@ def test_any_shape_is_written_as_asked(shape: list[int | str], name: str) -> Non
     ("name", "options", "error", "message"),
     [
         (
-            "silu",
+            "swish",
             {},
             ValueError,
-            r"unknown activation 'silu'; accepted: 'relu', 'gelu', 'gelu_tanh'",
+            r"unknown activation 'swish'; accepted: 'relu', 'relu6', 'gelu', 'gelu_tanh', ",
         ),
         (None, {}, TypeError, r"activation must be a str, not NoneType"),
         (
@@ -225,7 +254,7 @@ def test_any_shape_is_written_as_asked(shape: list[int | str], name: str) -> Non
             "gelu",
             {"dtype": "int32"},
             ValueError,
-            r"no gelu of int32: .* accepted: 'float32', 'float16'",
+            r"no gelu of int32: .* accepted: 'float32', 'float16', 'int8', 'uint8'",
         ),
         (
             "relu",
@@ -233,6 +262,9 @@ def test_any_shape_is_written_as_asked(shape: list[int | str], name: str) -> Non
             ValueError,
             r"no relu of int32: .* accepted: 'float32', 'float16', 'float64'",
         ),
+        ("silu", {"dtype": "float64"}, ValueError, r"silu of float64: its constants are float32"),
+        ("gelu", {"form": "table"}, ValueError, r"'table' is that of 8-bit types"),
+        ("relu", {"x_quantization": (1, 0)}, ValueError, r"float32 has no quantization"),
         ("relu", {"dtype": None}, TypeError, r"dtype must be"),
         ("relu", {"dtype": object()}, TypeError, r"data type"),
         ("relu", {"shape": (0, 64)}, ValueError, r"got 0; .* needs a name"),

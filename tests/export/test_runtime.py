@@ -12,7 +12,7 @@ import pytest
 from scipy.special import erfc, expit
 
 from fastact.export import FORMS, activation
-from fastact.export.forms import ACTIVATIONS
+from fastact.export.forms import ACTIVATIONS, lowest_opset
 
 Array = npt.NDArray[Any]
 Run = Callable[[onnx.ModelProto, Array], Array]
@@ -21,11 +21,23 @@ REFERENCES: dict[str, Callable[[Array], Array]] = {
     "relu": lambda x: np.where(x < 0, 0.0, x),
     "gelu": lambda x: 0.5 * x * erfc(-x / np.sqrt(2)),
     "gelu_tanh": lambda x: x * expit(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)),
+    "gelu_quick": lambda x: x * expit(1.702 * x),
+    "silu": lambda x: x * expit(x),
+    "relu6": lambda x: np.clip(x, 0, 6),
+    "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
 }
 
 # onnxruntime's error grows with the result (float32 has 24 bits) and is absolute in the
-# negative tail, where it returns 0 for what is not. Relu is exact.
-TOLERANCE = {"relu": 0.0, "gelu": 2e-7, "gelu_tanh": 6e-7}
+# negative tail, where it returns 0 for what is not. The clamps are exact.
+TOLERANCE = {
+    "relu": 0.0,
+    "gelu": 2e-7,
+    "gelu_tanh": 6e-7,
+    "gelu_quick": 2e-6,
+    "silu": 2e-6,
+    "relu6": 0.0,
+    "hard_swish": 3e-7,
+}
 
 # 2.7 is where the exact and the tanh form differ most, by 4.73e-4.
 POINTS = np.concatenate(
@@ -41,9 +53,9 @@ NEWEST = onnx.defs.onnx_opset_version()
 CASES = [
     (name, form, opset)
     for name, entry in ACTIVATIONS.items()
-    for form, (lowest, _) in entry.forms.items()
-    for opset in sorted({lowest, 13, 17, 20, NEWEST})
-    if lowest <= opset <= NEWEST
+    for form in entry.forms
+    for opset in sorted({lowest_opset(name, form), 10, 13, 17, 20, NEWEST})
+    if lowest_opset(name, form) <= opset <= NEWEST
 ]
 
 
@@ -125,11 +137,18 @@ def test_optimised_graph(
     optimised: Callable[[onnx.ModelProto], list[str]], name: str, form: str, opset: int
 ) -> None:
     expected = {
-        "relu": ["Relu"],
-        "op": ["Gelu"],
+        ("relu", "op"): ["Relu"],
+        ("gelu", "op"): ["Gelu"],
         # Fused in either case: to the operator of ONNX where the opset has it.
-        "erf": ["Gelu" if opset >= 20 else "com.microsoft:Gelu"],
+        ("gelu", "erf"): ["Gelu" if opset >= 20 else "com.microsoft:Gelu"],
+        ("gelu_tanh", "op"): ["Gelu"],
         # Never fused; a version that learns to do it will be seen here.
-        "tanh": ["Mul", "Mul", "Mul", "Add", "Mul", "Tanh", "Add", "Mul", "Mul"],
-    }["relu" if name == "relu" else form]
-    assert optimised(activation(name, form=form, opset=opset)) == expected
+        ("gelu_tanh", "tanh"): ["Mul", "Mul", "Mul", "Add", "Mul", "Tanh", "Add", "Mul", "Mul"],
+        ("gelu_quick", "quick"): ["com.microsoft:QuickGelu"],
+        ("silu", "sigmoid"): ["com.microsoft:QuickGelu"],
+        ("relu6", "clip"): ["Clip"],
+        ("hard_swish", "op"): ["HardSigmoid", "Mul"],
+        ("hard_swish", "hard_sigmoid"): ["HardSigmoid", "Mul"],
+        ("hard_swish", "clip"): ["Add", "Clip", "Div", "Mul"],
+    }
+    assert optimised(activation(name, form=form, opset=opset)) == expected[name, form]
