@@ -172,13 +172,61 @@ def test_export_writes_a_network(folder):
     done = run("export", "cnn", *words)
     assert (done.returncode, done.stderr) == (0, "")
     assert "gelu, form erf, opset 17" in done.stdout
-    assert onnx.load(folder / "c.onnx") == export.cnn("digits", "gelu", batch="n")
+    model = export.cnn("digits", "gelu", batch="n")
+    assert onnx.load(folder / "c.onnx") == model
+    (accuracy,) = (entry.value for entry in model.metadata_props if entry.key == "accuracy")
+    assert done.stdout.splitlines()[1:] == [f"accuracy: {accuracy}"]
+
+
+@pytest.mark.parametrize("arch", export.ARCHITECTURES)
+def test_export_chooses_for_a_target_and_says_why(folder, arch):
+    words = ["--arch", arch, "--activation", "gelu_tanh", "--target", "nnapi"]
+    done = run("export", "cnn", *words, "-o", "c.onnx", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second, *_ = done.stdout.splitlines()
+    assert first.startswith("c.onnx: gelu_tanh, form tanh, opset 17, IR 8, ")
+    assert second == export.choose("gelu_tanh", "nnapi").reason
+    expected = export.cnn(arch, "gelu_tanh", target="nnapi")
+    assert onnx.load(folder / "c.onnx") == expected
+
+
+def test_export_of_what_a_target_cannot_run_says_what_to_use(folder):
+    words = ["--arch", "resnet8", "--activation", "gelu", "--target", "nnapi"]
+    done = run("export", "cnn", *words, "-o", "c.onnx", cwd=folder)
+    assert_error(done, 2, "NNAPI", "no Gelu", "no Erf", "use gelu_tanh")
+    assert list(folder.iterdir()) == []
+
+
+def test_export_writes_8_bits(folder):
+    words = ["--dtype", "int8", "--x-quantization", "0.05,-3", "-o", folder / "t.onnx"]
+    done = run("export", "gelu", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gelu, form table, opset 17" in done.stdout
+    expected = export.activation("gelu", dtype="int8", x_quantization=(0.05, -3))
+    assert onnx.load(folder / "t.onnx") == expected
+    words = ["--activation", "gelu", "--dtype", "uint8", "--form", "table", "-o", folder / "c.onnx"]
+    done = run("export", "cnn", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gelu, form table, opset 17" in done.stdout
+    assert "accuracy: 0.9" in done.stdout
+
+
+def test_export_writes_ort_files(folder):
+    done = run("export", "cnn", "--activation", "relu", "--ort", "-o", "c.onnx", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = ["c.onnx", "c.ort", "c.required_operators.config"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    for name in names:
+        assert f"{name}: " in done.stdout
+    done = run("export", "relu", "--ort", "-o", "r.ort", cwd=folder)
+    assert_error(done, 2, "--ort", "r.ort")
+    assert len(list(folder.iterdir())) == 3
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["gelux"], ["gelux", "relu, gelu, gelu_tanh"]),
+        (["gelux"], ["gelux", "relu, relu6, gelu, gelu_tanh"]),
         (["gelu"], ["--output"]),
         (["gelu", "-o", "m.onnx", "--form", "tanh"], ["'tanh'", "'op', 'erf'"]),
         (["gelu", "-o", "m.onnx", "--form", "op", "--opset", 13], ["20", "13", "erf"]),
@@ -186,6 +234,12 @@ def test_export_writes_a_network(folder):
         (["gelu", "-o", "m.onnx", "--opset", "new"], ["--opset", "new"]),
         (["gelu", "-o", "m.onnx", "--dtype", "float64"], ["float64", "kernel"]),
         (["gelu", "-o", "m.onnx", "--shape", "1,0"], ["0"]),
+        (["gelu", "-o", "m.onnx", "--target", "iphone"], ["iphone", "'nnapi'"]),
+        (["gelu", "-o", "m.onnx", "--target", "rknn", "--opset", 20], ["RKNN", "19", "20"]),
+        (["gelu", "-o", "m.onnx", "--dtype", "int8"], ["x_quantization"]),
+        (["gelu", "-o", "m.onnx", "--dtype", "int8", "--x-quantization", "1"], ["'1'", "0.05,0"]),
+        (["gelu", "-o", "m.onnx", "--dtype", "int8", "--x-quantization", "0,0"], ["positive"]),
+        (["cnn", "-o", "m.onnx", "--activation", "relu", "--dtype", "int4"], ["int4", "uint8"]),
         (["gelu", "-o", "m.onnx", "--shape", ""], ["dimension"]),
         (["cnn", "-o", "m.onnx", "--activation", "swish"], ["swish", "relu"]),
         (["cnn", "-o", "m.onnx", "--activation", "relu", "--arch", "vgg"], ["vgg", "digits"]),
@@ -219,8 +273,8 @@ def test_compare_prints_the_result_and_nothing_else(folder):
     assert done.stdout.isascii()
     assert "\x1b" not in done.stdout
     assert "\nTake " in done.stdout
-    for name, forms in FORMS.items():
-        for form in forms:
+    for name in ("relu", "gelu", "gelu_tanh"):
+        for form in FORMS[name]:
             assert f"\n{name}/{form} " in done.stdout
     assert list(folder.iterdir()) == []
 
@@ -264,6 +318,7 @@ def test_a_budget_that_none_meets_has_its_own_exit_code(folder):
         (["--threads", "0"], ["--threads"]),
         (["--threads", "100000"], ["--threads", "CPUs"]),
         (["--arch", "vgg"], ["vgg", "digits"]),
+        (["--arch", "resnet8"], ["resnet8", "not trained"]),
         (["--fast"], ["--fast"]),
         (["model.onnx"], ["model.onnx"]),
     ],

@@ -91,6 +91,7 @@ def compare(
     for module in ("onnx", "onnxruntime", "sklearn"):
         require(module, "report")
     from ..export import ARCHITECTURES, FORMS, cnn
+    from ..export.cost import parameters
 
     if arch not in ARCHITECTURES:
         raise ValueError(f"unknown architecture {arch!r}; known: {', '.join(ARCHITECTURES)}")
@@ -178,28 +179,6 @@ def check_agreement(logits: Mapping[Spelling, Logits]) -> None:
                     f"{'/'.join(other)} and {'/'.join(one)} differ by {distance:.2e}, "
                     f"but must differ by {'less' if same else 'more'} than {AGREEMENT:g}"
                 )
-
-
-def parameters(model: ModelProto) -> int:
-    """Count a model's trained numbers: the elements of its float arrays.
-
-    Parameters
-    ----------
-    model : onnx.ModelProto
-        The model.
-
-    Returns
-    -------
-    int
-        The count. Scalars are constants of a formula and do not count.
-    """
-    from onnx import TensorProto
-
-    return sum(
-        math.prod(tensor.dims)
-        for tensor in model.graph.initializer
-        if tensor.dims and tensor.data_type == TensorProto.FLOAT
-    )
 
 
 def _classify(session: Session, images: npt.NDArray[np.float32]) -> Logits:

@@ -8,8 +8,9 @@ import pytest
 
 from fastact import export
 from fastact.bench import SCHEMA, DisagreementError, Session, compare, interleave
-from fastact.bench.measure import AGREEMENT, check_agreement, parameters
+from fastact.bench.measure import AGREEMENT, COMPARED, check_agreement
 from fastact.export import FORMS, digits
+from fastact.export.cost import parameters
 
 
 def logits(model):
@@ -21,7 +22,7 @@ def logits(model):
 def test_every_form_is_measured_and_relu_comes_first(comparison):
     names = [m.name for m in comparison.measurements]
     assert names[0] == "relu/op"
-    assert set(names) == {f"{name}/{form}" for name, forms in FORMS.items() for form in forms}
+    assert set(names) == {f"{name}/{form}" for name in COMPARED for form in FORMS[name]}
     assert {"gelu/op", "gelu/erf", "gelu_tanh/op", "gelu_tanh/tanh"} <= set(names)
 
 
@@ -104,6 +105,8 @@ def test_a_budget_must_be_positive(budget):
 def test_unknown_network():
     with pytest.raises(ValueError, match="unknown architecture 'vgg'; known: digits"):
         compare("vgg")
+    with pytest.raises(ValueError, match="resnet8 is not trained"):
+        compare("resnet8")
 
 
 @pytest.mark.parametrize("wrong", [{"runs": 0}, {"threads": 0}])

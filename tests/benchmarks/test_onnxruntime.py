@@ -6,7 +6,7 @@ import pytest
 import fastact
 from fastact import export
 from fastact.bench import Session
-from fastact.export import FORMS, digits, train, weights
+from fastact.export import FORMS, digits, tape, weights
 
 SIZES = (1_024, 65_536, 1_048_576)
 SPELLINGS = [(name, form) for name, forms in FORMS.items() for form in forms]
@@ -25,10 +25,10 @@ def sample(n):
 
 def reference_logits(activation, images):
     """Run the network in NumPy, with fastact's own activation."""
-    trained = weights.load("digits")[activation]
-    parameters = {name: train.Value(data) for name, data in trained.items()}
-    tape = train.Tape(activation, parameters, np.random.default_rng(0))
-    return export.ARCHITECTURES["digits"].network(tape, train.Value(images)).data
+    trained = weights.load("digits")[activation].tensors
+    parameters = {name: tape.Value(data) for name, data in trained.items()}
+    layers = tape.Tape(activation, parameters, np.random.default_rng(0))
+    return export.ARCHITECTURES["digits"].network(layers, tape.Value(images)).data
 
 
 @pytest.mark.parametrize("n", SIZES)
