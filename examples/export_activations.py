@@ -18,7 +18,7 @@ def main() -> None:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
 
-    print(f"{'activation':12}{'form':6}{'opset':>5}{'bytes':>7}  largest difference")
+    print(f"{'activation':12}{'form':14}{'opset':>5}{'bytes':>7}  largest difference")
     with tempfile.TemporaryDirectory() as folder:
         for name, forms in FORMS.items():
             for form in forms:
@@ -29,7 +29,7 @@ def main() -> None:
                 (y,) = session.run(["y"], {"x": x})
                 difference = np.abs(y - getattr(fastact, name)(x)).max()
                 opset, size = model.opset_import[0].version, path.stat().st_size
-                print(f"{name:12}{form:6}{opset:5}{size:7}  {difference:.1e}")
+                print(f"{name:12}{form:14}{opset:5}{size:7}  {difference:.1e}")
 
 
 if __name__ == "__main__":
