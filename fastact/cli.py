@@ -1,4 +1,4 @@
-"""The command line: `fastact compare`, `info`, `export`, `inspect` and `rewrite`."""
+"""The command line: `fastact compare`, `info`, `accuracy`, `export`, `inspect` and `rewrite`."""
 
 from __future__ import annotations
 
@@ -266,6 +266,44 @@ def _dtypes(activation: str) -> list[str]:
     return list(dict.fromkeys(str(np.dtype(loop[0])) for loop in loops))
 
 
+# --------------------------------------------------------------------------- accuracy
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print it as data.")
+@click.pass_context
+def accuracy(ctx: click.Context, as_json: bool) -> None:
+    """Measure the largest errors on this machine, beside the promised ones.
+
+    Looks at every function, dtype and variant that this CPU runs: all values of float16 and
+    bfloat16, and a sample of float32 and float64. The exit code is 1 if a promise is exceeded.
+    """
+    require("rich", "report")
+    from . import accuracy_survey
+
+    with _progress() as progress:
+        found = accuracy_survey.survey(progress=progress)
+    if as_json:
+        from .bench.environment import Environment
+
+        here = Environment.here().to_dict()
+        click.echo(json.dumps({"schema": 1, **here, **found.to_dict()}, indent=2))
+    else:
+        rows = [list(accuracy_survey.COLUMNS), *found.rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            click.secho("  ".join(cells).rstrip(), bold=row[-1] == "EXCEEDED")
+        for reason in found.skipped:
+            click.echo(f"not looked at: {reason}")
+        click.echo(
+            f"{len(found.exceeded)} of {len(found.entries)} promises are exceeded"
+            if found.exceeded
+            else f"all {len(found.entries)} promises are kept"
+        )
+    ctx.exit(1 if found.exceeded else 0)
+
+
 # ----------------------------------------------------------------------------- export
 
 
@@ -282,7 +320,7 @@ class _Models(click.Group):
 
 @cli.group(cls=_Models, no_args_is_help=False, subcommand_metavar="NAME [OPTIONS]")
 def export() -> None:
-    """Write an ONNX model: an activation, or a trained CNN ("cnn")."""
+    """Write an ONNX model: an activation, or a small CNN ("cnn")."""
 
 
 _form = click.option("--form", help="How the activation is written; default: the best one.")

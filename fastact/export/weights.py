@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +99,7 @@ def store(file: Path, trained: Mapping[str, Trained]) -> None:
     ValueError
         If a weight is no float16 value.
     """
-    arrays: dict[str, npt.NDArray[np.float16 | np.int64]] = {}
+    arrays: dict[str, Any] = {}
     for activation, (tensors, correct, images) in trained.items():
         for name, weight in tensors.items():
             half = weight.astype(np.float16)
@@ -109,7 +109,7 @@ def store(file: Path, trained: Mapping[str, Trained]) -> None:
         arrays[f"{activation}/{SCORE}"] = np.array([correct, images])
     buffer = io.BytesIO()
     # Not compressed: weights hardly shrink, and zlib's output depends on its version.
-    np.savez(buffer, allow_pickle=False, **arrays)
+    np.savez(buffer, **arrays)
     write_bytes(file, buffer.getvalue())
 
 
