@@ -423,15 +423,17 @@ def cnn(arch: str, activation: str, batch: str, output: Path, ort: bool, **optio
 def _save(model: ModelProto, output: Path, ort: bool) -> None:
     from .export import save
     from .export.ort_format import save_ort
+    from .export.targets import DELEGATING
 
+    facts: dict[str, Any] = {entry.key: entry.value for entry in model.metadata_props}
     written = []
     if ort:  # first, since a conversion can fail
         if output.suffix == ".ort":
             raise click.UsageError(f"--ort writes a file beside {output}, which ends so itself")
         with _usage():
-            written = [*save_ort(model, output.with_suffix(".ort"))]
+            delegated = facts.get("target") in DELEGATING
+            written = [*save_ort(model, output.with_suffix(".ort"), delegated=delegated)]
     path = save(model, output)
-    facts: dict[str, Any] = {entry.key: entry.value for entry in model.metadata_props}
     click.echo(
         f"{path}: {facts['activation']}, form {facts['form']}, opset {facts['opset']}, "
         f"IR {model.ir_version}, {path.stat().st_size} bytes"

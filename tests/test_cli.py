@@ -218,6 +218,10 @@ def test_export_writes_ort_files(folder):
     assert sorted(path.name for path in folder.iterdir()) == names
     for name in names:
         assert f"{name}: " in done.stdout
+    assert "FusedConv" in (folder / names[2]).read_text()
+    words = ["--activation", "relu", "--target", "nnapi", "--ort", "-o", "c.onnx"]
+    assert run("export", "cnn", *words, cwd=folder).returncode == 0
+    assert ";Conv" in (folder / names[2]).read_text()
     done = run("export", "relu", "--ort", "-o", "r.ort", cwd=folder)
     assert_error(done, 2, "--ort", "r.ort")
     assert len(list(folder.iterdir())) == 3

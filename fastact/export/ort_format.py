@@ -14,7 +14,9 @@ from .._extras import require
 from .files import save, write_bytes
 
 
-def save_ort(model: onnx.ModelProto, path: str | os.PathLike[str]) -> tuple[Path, Path]:
+def save_ort(
+    model: onnx.ModelProto, path: str | os.PathLike[str], *, delegated: bool = False
+) -> tuple[Path, Path]:
     """Write a model in onnxruntime's format, and the list of operators that it needs.
 
     The graph is one that onnxruntime has optimised already, but for what suits one processor
@@ -27,6 +29,9 @@ def save_ort(model: onnx.ModelProto, path: str | os.PathLike[str]) -> tuple[Path
         The model.
     path : path-like
         The file to write, ending in ``.ort``. An existing file is replaced.
+    delegated : bool, optional
+        Whether a provider such as NNAPI or CoreML shall run the model. Operators stay those of
+        ONNX then, as far as it may want them, and are optimised on the device where it does not.
 
     Returns
     -------
@@ -61,15 +66,16 @@ def save_ort(model: onnx.ModelProto, path: str | os.PathLike[str]) -> tuple[Path
         source = save(model, Path(folder, "model.onnx"))
         # In a process of its own: the tool sets up logging, and takes command-line arguments.
         tool = [sys.executable, "-m", "onnxruntime.tools.convert_onnx_models_to_ort"]
-        options = ["--optimization_style", "Fixed", "--target_platform", "arm"]
+        style, mark = ("Runtime", ".with_runtime_opt") if delegated else ("Fixed", "")
+        options = ["--optimization_style", style, "--target_platform", "arm"]
         done = subprocess.run(
             [*tool, *options, str(source)], capture_output=True, text=True, check=False
         )
-        converted = source.with_suffix(".ort")
+        converted = source.with_suffix(f"{mark}.ort")
         if done.returncode or not converted.is_file():
             lines = done.stderr.strip().splitlines() or ["no reason given"]
             raise ValueError(f"onnxruntime cannot convert the model: {lines[-1]}")
-        listed = source.with_suffix(".required_operators.config").read_text()
+        listed = source.with_suffix(f".required_operators{mark}.config").read_text()
         data = converted.read_bytes()
     # Without the comments, which name the folder of the conversion.
     wanted = [line for line in listed.splitlines() if line and not line.startswith("#")]

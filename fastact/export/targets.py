@@ -256,6 +256,9 @@ TARGETS = {
     ),
 }
 
+# Providers that take from onnxruntime the operators they have.
+DELEGATING = ("nnapi", "coreml", "coreml-mlprogram", "xnnpack", "qnn")
+
 
 def find(name: str) -> Target:
     """Look up a target.

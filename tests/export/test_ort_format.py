@@ -43,6 +43,15 @@ def test_the_file_runs_and_its_operators_are_listed(
     np.testing.assert_allclose(result(path, x), result(model, x), rtol=1e-5, atol=1e-5)
 
 
+def test_for_a_provider_the_operators_stay_those_of_onnx(tmp_path: Path) -> None:
+    # NNAPI takes Conv, and not what onnxruntime fuses it to for its own CPU provider.
+    model = cnn("digits", "relu", target="nnapi")
+    path, config = save_ort(model, tmp_path / "m.ort", delegated=True)
+    assert "Conv" in config.read_text().replace("FusedConv", "")
+    x = np.linspace(0, 1, 64, dtype=np.float32).reshape(1, 1, 8, 8)
+    np.testing.assert_allclose(result(path, x), result(model, x), rtol=1e-5, atol=1e-5)
+
+
 def test_a_quantised_model_stays_in_8_bits(tmp_path: Path) -> None:
     _, config = save_ort(cnn("digits", "gelu", form="table", dtype="int8"), tmp_path / "m.ort")
     assert "QLinearConv" in config.read_text()
