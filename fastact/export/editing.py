@@ -8,7 +8,9 @@ import onnx
 
 from . import forms, sites
 from .planning import Decision
-from .sites import Scope, Site
+from .reading import ModelError
+from .scopes import Scope, scopes
+from .sites import Site
 
 _HALVES = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
 
@@ -27,12 +29,21 @@ def apply(
         form is kept.
     opset : int
         The opset whose spelling of the forms to write.
+
+    Raises
+    ------
+    ModelError
+        If a site is not there.
     """
     found: dict[int, list[Site]] = {}
     for site in sites.find(model):
         decision = decisions.get((site.scope.name, site.y))
         if decision is not None and decision.form is not None:
             found.setdefault(id(site.scope), []).append(site)
+    there = {(site.scope.name, site.y) for together in found.values() for site in together}
+    lost = {key for key, decision in decisions.items() if decision.form is not None} - there
+    if lost:  # the change of opset turned them into something else
+        raise ModelError(f"no activation at {', '.join(sorted(y for _, y in lost))} any more")
     domains = _domains(model)
     writer = _Writer(model, opset)
     # Inner graphs first: when the nodes around are replaced, they are copied with what is inside.
@@ -60,7 +71,7 @@ def element_types(model: onnx.ModelProto) -> dict[str, int]:
         Members of ``onnx.TensorProto.DataType``.
     """
     types = {}
-    for scope in sites.scopes(onnx.shape_inference.infer_shapes(model)):
+    for scope in scopes(onnx.shape_inference.infer_shapes(model)):
         body = scope.body
         for port in (*body.input, *body.value_info, *body.output):
             if not isinstance(port, str) and port.type.HasField("tensor_type"):
@@ -93,7 +104,7 @@ class _Writer:
         self._types = element_types(model)
         self._constants: dict[tuple[int, str, int], str] = {}
         self._taken = set()
-        for scope in sites.scopes(model):
+        for scope in scopes(model):
             body = scope.body
             for port in (*body.input, *body.output, *getattr(body, "initializer", ())):
                 self._taken.add(port if isinstance(port, str) else port.name)
@@ -204,4 +215,4 @@ def _remove(entries: object, names: set[str]) -> None:
 
 
 def _domains(model: onnx.ModelProto) -> set[str]:
-    return {node.domain for scope in sites.scopes(model) for node in scope.body.node}
+    return {node.domain for scope in scopes(model) for node in scope.body.node}

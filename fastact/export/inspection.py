@@ -14,10 +14,13 @@ from . import cost, sites
 from .graph import lowest_ir
 from .opsets import opset_of
 from .rewriting import load
+from .scopes import scopes
 from .sites import Site
-from .targets import TARGETS, Support, Target
+from .targets import TARGETS, Support
 
 _ONNXRUNTIME = "onnxruntime>="
+# What runtimes of `TARGETS` are known to make of a spelling that is no form of FORMS.
+_MISREAD = {("ncnn", "pow"): "turns a tanh GELU spelled with Pow into the exact one"}
 # Domains whose operators every build of onnxruntime has.
 _BUILT_IN = ("com.microsoft", "ai.onnx.ml", "com.ms.")
 
@@ -166,13 +169,13 @@ def inspect(model: onnx.ModelProto | str | os.PathLike[str]) -> Inspection:
         producer=f"{source.producer_name} {source.producer_version}".strip(),
         inputs=tuple(_port(port) for port in graph.input if port.name not in constants),
         outputs=tuple(map(_port, graph.output)),
-        nodes=sum(len(scope.body.node) for scope in sites.scopes(source)),
+        nodes=sum(len(scope.body.node) for scope in scopes(source)),
         functions=len(source.functions),
         parameters=cost.parameters(source),
         macs=macs,
         activations=tuple(_activation(site, shapes) for site in found),
         oldest_onnxruntime=oldest_onnxruntime(opset_of(source), source.ir_version),
-        targets={name: obstacles(source, found, row) for name, row in TARGETS.items()},
+        targets={name: obstacles(source, found, name) for name in TARGETS},
     )
 
 
@@ -201,7 +204,7 @@ def oldest_onnxruntime(opset: int, ir: int) -> str | None:
     return None
 
 
-def obstacles(model: onnx.ModelProto, found: Iterable[Site], target: Target) -> tuple[str, ...]:
+def obstacles(model: onnx.ModelProto, found: Iterable[Site], name: str) -> tuple[str, ...]:
     """Tell what keeps a runtime from running a model right.
 
     Parameters
@@ -210,14 +213,15 @@ def obstacles(model: onnx.ModelProto, found: Iterable[Site], target: Target) -> 
         The model.
     found : iterable of Site
         Its activations.
-    target : Target
-        The runtime.
+    name : str
+        The runtime: a key of `TARGETS`.
 
     Returns
     -------
     tuple of str
         A short sentence for each; none if nothing is known to stand in the way.
     """
+    target = TARGETS[name]
     ways = []
     opset = opset_of(model)
     if target.opset is not None:
@@ -230,7 +234,7 @@ def obstacles(model: onnx.ModelProto, found: Iterable[Site], target: Target) -> 
             )
     makers: dict[tuple[str, str], list[str]] = {}
     functions = {(function.domain, function.name) for function in model.functions}
-    for scope in sites.scopes(model):
+    for scope in scopes(model):
         for node in scope.body.node:
             key = ("" if node.domain == "ai.onnx" else node.domain, node.op_type)
             if key not in functions:
@@ -246,6 +250,8 @@ def obstacles(model: onnx.ModelProto, found: Iterable[Site], target: Target) -> 
         support, note = target.support(site.activation, site.form, operators)
         if support is Support.WRONG:
             ways.append(f"{note} ({site.activation} as {site.form!r}, {site.y})")
+        if (name, site.form) in _MISREAD:
+            ways.append(f"{_MISREAD[name, site.form]} ({site.y})")
     return tuple(dict.fromkeys(ways))
 
 

@@ -11,7 +11,7 @@ import onnx
 import onnx.version_converter
 
 from .reading import ModelError, check, embedded, external
-from .sites import scopes
+from .scopes import scopes
 
 # Operators that look the same in a later opset and compute something else there.
 _CHANGED_MEANING = {"Softmax": 13, "LogSoftmax": 13, "Hardmax": 13, "GroupNormalization": 21}
@@ -83,6 +83,11 @@ def with_opset(model: onnx.ModelProto, opset: int, folder: Path | None = None) -
     result = _renumbered(model, opset)
     if result is None:
         result = _converted(model, opset, folder)
+    if result.ir_version < 4:  # where every initializer had to be an input as well
+        tensors = {tensor.name for tensor in result.graph.initializer}
+        inputs = [port for port in result.graph.input if port.name not in tensors]
+        del result.graph.input[:]
+        result.graph.input.extend(inputs)
     result.ir_version = lowest_ir_of(result)
     return result
 

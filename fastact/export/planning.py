@@ -123,6 +123,8 @@ def _decide(site: Site, before: int, after: int, request: Request) -> Decision:
         form, reason = choice.form, choice.reason
     elif form is not None or swapped:
         form, _ = forms.select(name, form, after)
+    elif site.form in forms.FORMS[name] and forms.lowest_opset(name, site.form) <= after:
+        form, reason = site.form, "as before"  # which may be spelled otherwise there
     elif all(node.domain or has(node.op_type, after) for node in site.nodes):
         return Decision(name, None, f"opset {after} has its operators")
     else:

@@ -7,95 +7,22 @@ constants alone, has the values of a known activation.
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import onnx
 
 from . import elementwise, forms
-from .elementwise import ANCHORS, BIASED, OPERATORS, SAMPLES, Array
+from .elementwise import ANCHORS, BIASED, LINKS, OPERATORS, SAMPLES, Array
+from .scopes import Scope, scopes
 
 # How far x is before the nonlinear operator, and y behind it, at most: a tanh form takes 5 steps
 # before and 4 behind, and as many again if there is an Identity after each.
 STEPS = 12
-# How far a value is computed back, which bounds the work where the model is not an activation.
-DEPTH = 3 * STEPS
-
-
-class Scope:
-    """The nodes of one graph or function, and what is known of their values.
-
-    Parameters
-    ----------
-    body : onnx.GraphProto or onnx.FunctionProto
-        What holds the nodes.
-    name : str
-        How to tell a user where it is; "" is the main graph.
-    parent : Scope, optional
-        What is around a subgraph, whose values it sees too.
-    overridable : set of str, optional
-        Initializers that are inputs as well, so that their values are not certain.
-    """
-
-    def __init__(
-        self,
-        body: Any,
-        name: str,
-        parent: Scope | None = None,
-        overridable: frozenset[str] = frozenset(),
-    ) -> None:
-        self.body = body
-        self.name = name
-        self.parent = parent
-        self.producers: dict[str, onnx.NodeProto] = {}
-        self.consumers: dict[str, list[onnx.NodeProto]] = {}
-        self.initializers = {
-            tensor.name: tensor
-            for tensor in getattr(body, "initializer", ())
-            if tensor.name not in overridable
-        }
-        for node in body.node:
-            self.producers |= {output: node for output in node.output if output}
-            for value in filter(None, dict.fromkeys(node.input)):
-                self.consumers.setdefault(value, []).append(node)
-
-    def uses(self) -> Counter[str]:
-        """Count how often each value is used, by the subgraphs and as an output included."""
-        return _uses(self.body)
-
-    def evaluate(
-        self, value: str, known: dict[str, Array | None], depth: int = DEPTH
-    ) -> Array | None:
-        """Compute a value from known ones and from constants; None if others are needed.
-
-        `known` takes up the values on the way.
-        """
-        if value in known or depth == 0:
-            return known.get(value)
-        node = self.producers.get(value)
-        if value in self.initializers:
-            result = _scalar(self.initializers[value])
-        elif node is None:
-            result = self.parent.evaluate(value, known, depth) if self.parent else None
-        elif node.op_type == "Constant":
-            result = _constant(node)
-        elif elementwise.key(node) not in OPERATORS:
-            result = None
-        else:
-            inputs = [
-                self.evaluate(name, known, depth - 1) if name else None for name in node.input
-            ]
-            if elementwise.key(node) in BIASED:
-                inputs = inputs[:1]
-            unknown = any(
-                name and found is None for name, found in zip(node.input, inputs, strict=False)
-            )
-            result = None if unknown else elementwise.compute(node, inputs)
-        known[value] = result
-        return result
+# Activations that may be a part of another one.
+PARTS = ("relu", "relu6")
 
 
 @dataclass(frozen=True)
@@ -180,55 +107,6 @@ def find(model: onnx.ModelProto) -> list[Site]:
     return [site for scope in scopes(model) for site in _find(scope)]
 
 
-def scopes(model: onnx.ModelProto) -> Iterator[Scope]:
-    """Yield the main graph of a model, its subgraphs, and its functions.
-
-    Parameters
-    ----------
-    model : onnx.ModelProto
-        The model.
-
-    Yields
-    ------
-    Scope
-        An outer one before those inside.
-    """
-    # Before IR 4 every initializer had to be an input too, which said nothing.
-    inputs = {port.name for port in model.graph.input} if model.ir_version >= 4 else set()
-    yield from _nested(Scope(model.graph, "", overridable=frozenset(inputs)))
-    for function in model.functions:
-        name = f"function {function.domain}:{function.name}"
-        yield from _nested(Scope(function, name))
-
-
-def _nested(scope: Scope) -> Iterator[Scope]:
-    yield scope
-    for node in scope.body.node:
-        for name, graph in subgraphs(node):
-            where = f"{node.name or node.output[0]}.{name}"
-            yield from _nested(Scope(graph, f"{scope.name} {where}".strip(), scope))
-
-
-def subgraphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
-    """Yield the graphs inside a node and the names of the attributes that hold them.
-
-    Parameters
-    ----------
-    node : onnx.NodeProto
-        The node.
-
-    Yields
-    ------
-    tuple of str and onnx.GraphProto
-        Such as "then_branch" and its graph.
-    """
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.name, attribute.g
-        for graph in attribute.graphs:
-            yield attribute.name, graph
-
-
 def _label(node: onnx.NodeProto) -> str:
     domain, kind = elementwise.key(node)
     return f"{domain}.{kind}" if domain else kind
@@ -279,52 +157,61 @@ def _site(scope: Scope, anchor: onnx.NodeProto) -> Site | None:
         assert name is not None
         return Site(name, anchor.input[0], anchor.output[0], bias, (anchor,), anchor, scope)
 
-    starts: dict[str, dict[str, Array | None]]
-    starts = {x: {x: SAMPLES} for x in _before(scope, anchor)}
+    starts: dict[str, dict[str, Array | None]] = {}
+    for x in _before(scope, anchor.input):
+        # What x is made of is out of reach, which also keeps the search short.
+        starts[x] = {**dict.fromkeys(_before(scope, [x])), x: SAMPLES}
+        if scope.evaluate(anchor.output[0], starts[x]) is None:
+            del starts[x]
     found: dict[str, tuple[str, str]] = {}
-    for y in _behind(scope, anchor):
-        for x, known in starts.items():
-            name = elementwise.name_of(scope.evaluate(y, known))
-            # The nearest of each activation, lest an Identity or a Cast be taken in.
-            if name is not None and name not in found:
-                found[name] = x, y
+    for y, (x, known) in itertools.product(_behind(scope, anchor), starts.items()):
+        name = elementwise.name_of(scope.evaluate(y, known))
+        # The nearest of each activation, lest an Identity or a Cast be taken in.
+        if name is not None:
+            found.setdefault(name, (x, y))
+            if name not in PARTS:
+                break
     if not found:
         return None
-    # The last is the whole: hard_swish is found behind the relu6 it contains.
+    # The last is the whole, such as the hard_swish behind the relu6 that it contains.
     name, (x, y) = list(found.items())[-1]
     return Site(name, x, y, None, _between(scope, x, y), anchor, scope)
 
 
-def _before(scope: Scope, anchor: onnx.NodeProto) -> list[str]:
-    """List the values that may be x, the nearest first."""
-    near = [value for value in dict.fromkeys(anchor.input) if value]
+def _before(scope: Scope, values: Iterable[str]) -> list[str]:
+    """List values and those that they are made of without an anchor, the nearest first.
+
+    Without an anchor, because the one at hand is the first of its site; and without constants.
+    """
+    near = list(dict.fromkeys(value for value in values if value))
     known = list(near)
     for _ in range(STEPS):
         producers = [scope.producers[value] for value in near if value in scope.producers]
         near = [
             value
             for node in producers
-            if elementwise.key(node) in OPERATORS
+            if elementwise.key(node) in LINKS
             for value in node.input
             if value and value not in known
         ]
         known += dict.fromkeys(near)
-    return [value for value in known if scope.evaluate(value, {}) is None]
+    return [value for value in known if not scope.is_constant(value)]
 
 
 def _behind(scope: Scope, anchor: onnx.NodeProto) -> list[str]:
     """List the values that may be y, the nearest first."""
-    near = [anchor.output[0]]
-    known = list(near)
+    near, known = [anchor.output[0]], {anchor.output[0]: 1}
     for _ in range(STEPS):
-        nodes = [node for value in near for node in scope.consumers.get(value, ())]
-        near = [
-            node.output[0]
-            for node in nodes
-            if elementwise.key(node) in OPERATORS and node.output[0] not in known
-        ]
-        known += dict.fromkeys(near)
-    return known
+        found = []
+        for value in near:
+            for node in scope.consumers.get(value, ()):
+                y, anchors = node.output[0], known[value] + (elementwise.key(node) in ANCHORS)
+                # No spelling has more than two: the Max and the Min of a relu6.
+                if elementwise.key(node) in OPERATORS and y not in known and anchors <= 2:
+                    known[y] = anchors
+                    found.append(y)
+        near = found
+    return list(known)
 
 
 def _between(scope: Scope, x: str, y: str) -> tuple[onnx.NodeProto, ...]:
@@ -340,37 +227,3 @@ def _between(scope: Scope, x: str, y: str) -> tuple[onnx.NodeProto, ...]:
 
     visit(y)
     return tuple(nodes.values())
-
-
-def _scalar(tensor: onnx.TensorProto) -> Array | None:
-    """Read a constant that has one element and adds no dimension worth the name."""
-    if list(tensor.dims) not in ([], [1], [1, 1], [1, 1, 1], [1, 1, 1, 1]):
-        return None
-    if onnx.external_data_helper.uses_external_data(tensor):
-        return None
-    try:
-        return np.asarray(onnx.numpy_helper.to_array(tensor), np.float64).reshape(())
-    except (TypeError, ValueError):  # strings
-        return None
-
-
-def _constant(node: onnx.NodeProto) -> Array | None:
-    attribute = node.attribute[0]
-    if attribute.name == "value":
-        return _scalar(attribute.t)
-    if attribute.name in ("value_float", "value_int"):
-        return np.asarray(onnx.helper.get_attribute_value(attribute), np.float64)
-    if attribute.name in ("value_floats", "value_ints"):
-        values = np.asarray(onnx.helper.get_attribute_value(attribute), np.float64)
-        return values.reshape(()) if values.size == 1 else None
-    return None
-
-
-def _uses(body: Any) -> Counter[str]:
-    counts = Counter(value for node in body.node for value in node.input if value)
-    outputs = body.output
-    counts.update(port if isinstance(port, str) else port.name for port in outputs)
-    for node in body.node:
-        for _, graph in subgraphs(node):
-            counts.update(_uses(graph))
-    return counts

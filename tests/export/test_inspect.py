@@ -130,6 +130,9 @@ def test_what_stands_in_the_way() -> None:
     erf = inspect(activation("gelu", form="erf")).targets
     assert erf["qnn"] == ("has no Erf (y_erf)",)
     assert erf["mnn"] == ()
+    power = inspect(MODELS / "vit_tanh_dynamo_18.onnx").targets
+    assert power["ncnn"] == ("turns a tanh GELU spelled with Pow into the exact one (gelu)",)
+    assert inspect(MODELS / "convnext_tanh_script_13.onnx").targets["ncnn"] == ()
     model = activation("gelu", form="erf", opset=17)
     model.ir_version = lowest_ir(21)
     assert inspect(model).targets["onnxruntime>=1.17"] == (

@@ -125,6 +125,32 @@ def test_a_target_gets_what_it_runs(
     assert inspect(result.model).targets[target] == ()
 
 
+def test_a_target_gets_an_ir_that_it_reads() -> None:
+    path = next(path for path in STORED if path.stem == "quick_dynamo_18")
+    result = rewrite(path, target="onnxruntime>=1.15")
+    assert (result.opset, result.ir) == ((18, 18), (10, 8))
+
+
+@pytest.mark.parametrize(("before", "after"), [(13, 10), (10, 13), (10, 11), (11, 7)])
+def test_a_form_whose_spelling_depends_on_the_opset(before: int, after: int) -> None:
+    result = rewrite(activation("relu6", opset=before), opset=after)
+    assert forms_of(result.model) == [("relu6", "clip")]
+    assert result.relative == 0
+
+
+def test_outputs_are_compared_in_shape_and_with_nan() -> None:
+    wide, narrow = (
+        parse(f"{{ y = {op}(x) }}", ports="(float[2, 64] x) => (float[n, m] y)")
+        for op in ("Identity", "Transpose")
+    )
+    with pytest.raises(ModelError, match=r"became float32\[64, 2\], which was float32\[2, 64\]"):
+        difference(wide, narrow)
+    x = {"x": np.full((2, 64), -1, np.float32)}
+    root, other = parse("{ y = Sqrt(x) }"), parse("{ y = Abs(x) }")
+    assert difference(root, root, x) == (0, 0)
+    assert difference(root, other, x) == (np.inf, np.inf)
+
+
 def test_the_pow_spelling_does_not_reach_ncnn() -> None:
     path = next(path for path in STORED if path.stem == "vit_tanh_dynamo_18")
     result = rewrite(path, target="ncnn")
@@ -187,6 +213,27 @@ def test_a_value_that_is_an_output_stays() -> None:
     assert [port.name for port in result.model.graph.output] == ["y", "yc"]
 
 
+def test_a_value_that_only_a_subgraph_uses_stays() -> None:
+    branches = [f"{name} () => (float[2, 64] {out}) {{ {out} = Neg({of}) }}"
+                for name, out, of in (("b", "r", "tb"), ("e", "q", "t"))]  # fmt: skip
+    model = parse(
+        f"{CONSTANTS} {{ {gelu('x', 't')} s = ReduceSum<keepdims = 0>(x) p = Greater(s, c2) "
+        f"y = If(p)<then_branch = {branches[0]}, else_branch = {branches[1]}> }}"
+    )
+    result = rewrite(model, form="op", inputs={"x": np.ones((2, 64), np.float32)})
+    assert ops(result.model) == ["Div", "Erf", "Gelu", "ReduceSum", "Greater", "If"]
+    assert [tensor.name for tensor in result.model.graph.initializer] == ["c0", "c2"]
+
+
+def test_before_ir_4_an_initializer_goes_with_its_input() -> None:
+    ports = "(float[2, 64] x, float c0, float c1, float c2) => (float[2, 64] y)"
+    model = parse(f"{CONSTANTS} {{ {gelu('x', 'y')} }}", 9, ports)
+    model.ir_version = 3
+    result = rewrite(model, form="op").model
+    assert [port.name for port in result.graph.input] == ["x"]
+    assert not result.graph.initializer
+
+
 def test_sites_that_share_nodes_and_constants() -> None:
     shared = gelu("x", "t") + " s = Div(x, c0) e = Erf(s) f = Add(e, c1) u = Mul(td, f)"
     model = parse(f"{CONSTANTS} {{ {shared} v = Mul(t, c2) w = Add(u, v) y = Identity(w) }}")
@@ -245,6 +292,20 @@ def test_new_names_never_meet_old_ones() -> None:
     assert values["fastact_half_2"] == 0.5
 
 
+def test_a_subgraph_and_the_graph_around_it() -> None:
+    branch = f"b () => (float[2, 64] r) {{ {gelu('t', 'r')} }}"
+    other = "e () => (float[2, 64] q) { q = Gelu(t) }"
+    model = parse(
+        f"{CONSTANTS} {{ {gelu('x', 't')} s = ReduceSum<keepdims = 0>(x) p = Greater(s, c2) "
+        f"y = If(p)<then_branch = {branch}, else_branch = {other}> }}",
+        20,
+    )
+    assert forms_of(rewrite(model, form="op").model) == [("gelu", "op")] * 3
+    down = rewrite(model, opset=17, inputs={"x": -np.ones((2, 64), np.float32)})
+    assert [form for _, form in forms_of(down.model)] == ["other", "other", "erf"]
+    assert down.relative <= 1e-6
+
+
 def test_subgraphs() -> None:
     branch = f"<graph> b () => (float[2, 64] r) {{ {gelu('x', 'r')} }}"
     other = "e () => (float[2, 64] q) { q = Neg(x) }"
@@ -294,6 +355,7 @@ def test_functions() -> None:
     kinds = [node.op_type for node in result.model.functions[0].node]
     assert [kind for kind in kinds if kind != "Constant"] == ERF
     assert forms_of(result.model) == [("gelu", "erf")]
+    assert rewrite(model, form="erf", opset=13).model.ir_version == 8
     up = rewrite(model, form="op")
     assert [node.op_type for node in up.model.functions[0].node][-1] == "Gelu"
     assert up.model.functions[0].opset_import[0].version == 20
@@ -310,6 +372,8 @@ def test_operators_of_onnxruntime(tmp_path: Path) -> None:
             assert forms_of(model) == [("relu", "fused")] * 3
             with pytest.raises(ModelError, match="no GELU; found: relu"):
                 rewrite(model, form="erf")
+            untouched = rewrite(model, target="onnxruntime")
+            assert (untouched.model.graph, untouched.changes) == (model.graph, ())
             continue
         assert forms_of(model) == [("gelu", "microsoft")] * 3
         result = rewrite(model, form="erf")
