@@ -126,11 +126,14 @@ class Survey:
         return {"entries": [e.to_dict() for e in self.entries], "skipped": self.skipped}
 
 
-def sample(dtype: str, stride: int = STRIDE) -> Iterator[accuracy.Floats]:
+def sample(function: str, dtype: str, stride: int = STRIDE) -> Iterator[accuracy.Floats]:
     """Choose the inputs to look at: all of a small dtype, some of a large one.
 
     Parameters
     ----------
+    function : str
+        A name in `fastact.activations` or `fastact.derivatives`; the inputs at which its largest
+        errors are known to be come first.
     dtype : str
         One of `DTYPES`.
     stride : int, optional
@@ -146,6 +149,9 @@ def sample(dtype: str, stride: int = STRIDE) -> Iterator[accuracy.Floats]:
     ImportError
         If `dtype` is bfloat16 and ml_dtypes is not installed (extra ``test``).
     """
+    bounds = [table[function][dtype] for table in _core.registry.values()]
+    known = [bound.at for bound in bounds if not math.isnan(bound.at)]
+    yield np.array([0.0, *known], next(accuracy.bit_patterns(dtype, chunk=1)).dtype)
     if dtype == "float64":
         far = (0x7FF << 52) // _FLOAT64_PATTERNS | 1
         yield np.concatenate(list(accuracy.bit_patterns(dtype, far)))
@@ -201,7 +207,7 @@ def _look(function: str, dtype: str, stride: int) -> list[Entry]:
     bounds = {name: table[function][dtype] for name, table in _core.registry.items()}
     worst = {name: accuracy.Worst(-1.0, 0.0) for name in bounds}
     values = 0
-    for x in _with_promised(sample(dtype, stride), list(bounds.values())):
+    for x in sample(function, dtype, stride):
         exact = accuracy.reference(function, x)
         values += x.size
         for name, variant in _core.variants.items():
@@ -210,12 +216,3 @@ def _look(function: str, dtype: str, stride: int) -> list[Entry]:
             if error[i] > worst[name].ulp:
                 worst[name] = accuracy.Worst(float(error[i]), float(x[i]))
     return [Entry(function, dtype, name, bounds[name], worst[name], values) for name in bounds]
-
-
-def _with_promised(
-    chunks: Iterator[accuracy.Floats], bounds: Sequence[_core.Bound]
-) -> Iterator[accuracy.Floats]:
-    """Add the inputs that attain the promised bounds to a sample, which may miss them."""
-    for number, x in enumerate(chunks):
-        known = [bound.at for bound in bounds if not math.isnan(bound.at)]
-        yield x if number else np.concatenate([x, np.array(known, x.dtype)])

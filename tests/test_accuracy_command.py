@@ -64,7 +64,7 @@ def test_json_holds_every_entry():
     assert [(e["function"], e["variant"]) for e in data["entries"]] == [
         (function, variant) for function in ("relu", "gelu") for variant in fastact.variants
     ]
-    assert all(e["ok"] and e["values"] == 63_488 for e in data["entries"])
+    assert all(e["ok"] and e["values"] > 63_488 for e in data["entries"])
 
 
 def test_json_of_a_broken_promise_has_exit_code_1():
@@ -96,7 +96,7 @@ def test_the_whole_survey_keeps_every_promise():
 
 @pytest.mark.parametrize("dtype", accuracy_survey.DTYPES)
 def test_a_sample_has_both_signs_and_many_exponents(dtype):
-    x = np.concatenate(list(accuracy_survey.sample(dtype, 100_003))).astype(np.float64)
+    x = np.concatenate(list(accuracy_survey.sample("gelu", dtype, 100_003))).astype(np.float64)
     assert np.isfinite(x).all()
     for side in (x[x > 0], x[x < 0]):
         assert np.unique(np.frexp(side)[1]).size >= 40
