@@ -249,3 +249,20 @@ def test_an_unknown_cap_is_wrong_usage():
     done = command("--cap", "mmx")
     assert done.returncode == 2
     assert "known here: none" in done.stderr
+
+
+@pytest.mark.parametrize("module", ["click", "rich", "onnx"])
+def test_what_the_command_lacks_is_named_with_its_extra(module):
+    script = f"import sys, runpy; sys.modules[{module!r}] = None; sys.argv = ['peers']\n"
+    script += "runpy.run_module('fastact.bench.peers', run_name='__main__')"
+    package = str(Path(fastact.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": package},
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"Error: {module!r} is not installed; ")
+    assert "fastact[peers]" in done.stderr
