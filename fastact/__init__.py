@@ -4,7 +4,8 @@
 >>> fastact.gelu([-1.0, 0.0, 1.0])
 array([-0.15865525,  0.        ,  0.84134475])
 
-`relu`, `gelu` (exact) and `gelu_tanh` are NumPy ufuncs. `fastact.export` writes ONNX models and
+`relu`, `gelu` (exact), `gelu_tanh` and the others in `activations` and `derivatives` are NumPy
+ufuncs. `fastact.export` writes ONNX models and
 `fastact.bench` measures them; both need extras and are imported when first used.
 """
 
@@ -14,7 +15,15 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ._core import activations, isa, max_ulp, variants
+from ._core import (
+    activations,
+    derivatives,
+    get_num_threads,
+    isa,
+    max_ulp,
+    set_num_threads,
+    variants,
+)
 from ._version import __version__
 
 if TYPE_CHECKING:
@@ -22,9 +31,32 @@ if TYPE_CHECKING:
     from . import bench as bench
     from . import export as export
 
-__all__ = ["__version__", "activations", "gelu", "gelu_tanh", "isa", "max_ulp", "relu", "variants"]
+__all__ = [
+    "__version__",
+    "activations",
+    "derivatives",
+    "gelu",
+    "gelu_grad",
+    "gelu_quick",
+    "gelu_tanh",
+    "gelu_tanh_grad",
+    "get_num_threads",
+    "hard_swish",
+    "isa",
+    "max_ulp",
+    "relu",
+    "relu6",
+    "relu_grad",
+    "set_num_threads",
+    "silu",
+    "variants",
+]
 
-relu, gelu, gelu_tanh = variants[isa]
+_best = variants[isa]
+relu, relu6 = _best.relu, _best.relu6
+gelu, gelu_tanh, gelu_quick = _best.gelu, _best.gelu_tanh, _best.gelu_quick
+silu, hard_swish = _best.silu, _best.hard_swish
+relu_grad, gelu_grad, gelu_tanh_grad = _best.relu_grad, _best.gelu_grad, _best.gelu_tanh_grad
 
 _SUBMODULES = ("accuracy", "bench", "export")
 

@@ -1,5 +1,6 @@
 """The ufuncs of every variant that this CPU can run, made from the tables of kernels.c."""
 
+import operator
 import os
 from collections import namedtuple
 from types import MappingProxyType
@@ -27,14 +28,21 @@ cdef extern from "registry.h":
         fastact_bound bound
     enum:
         FASTACT_LOOP_COUNT
+        FASTACT_ACTIVATION_COUNT
+        FASTACT_FUNCTION_COUNT
 
 cdef extern from "dispatch.h":
     ctypedef struct fastact_variant:
         const char *name
         const fastact_loop *loops
+        const fastact_loop *bfloat16_loops
     enum:
         FASTACT_VARIANT_COUNT
     int fastact_find_variants(fastact_variant *found)
+
+cdef extern from "threads.h":
+    int fastact_get_num_threads()
+    void fastact_set_num_threads(int threads)
 
 cdef extern from "environment.h":
     ctypedef struct fastact_environment:
@@ -68,6 +76,8 @@ cdef void inner_loop(char **args, cnp.npy_intp *dimensions, cnp.npy_intp *steps,
 cdef int resolve_types(cnp.ufunc ufunc, cnp.NPY_CASTING casting, cnp.PyArrayObject **operands,
                        PyObject *types, cnp.PyArray_Descr **out) except -1:
     """NumPy's own choice of a loop, with an error that names the dtype it was given."""
+    if not bfloat16_is_known and (<object>operands[0]).dtype.name == "bfloat16":
+        add_bfloat16((<object>operands[0]).dtype)
     try:
         return PyUFunc_DefaultTypeResolver(ufunc, casting, operands, types, out)
     except TypeError:
@@ -98,18 +108,21 @@ for i in range(FASTACT_LOOP_COUNT):
 
 
 def registry_of(int variant):
-    """Activation -> dtype name -> Bound, of one variant, in the order of registry.h."""
-    registry = {}
+    """Function -> dtype name -> Bound, of one variant, in the order of registry.h."""
+    table = {}
     for i in range(FASTACT_LOOP_COUNT):
         loop = found[variant].loops[i]
-        bounds = registry.setdefault(loop.activation.decode(), {})
+        bounds = table.setdefault(loop.activation.decode(), {})
         # long and long long may be the same dtype, which then keeps its first loop.
         bounds.setdefault(np.dtype(chr(loop.type)).name, Bound(loop.bound.max_ulp, loop.bound.at))
-    return registry
+    for i in range(FASTACT_FUNCTION_COUNT):
+        loop = found[variant].bfloat16_loops[i]
+        table[loop.activation.decode()]["bfloat16"] = Bound(loop.bound.max_ulp, loop.bound.at)
+    return MappingProxyType({name: MappingProxyType(bounds) for name, bounds in table.items()})
 
 
 def make_ufuncs(int variant):
-    """The ufuncs of one variant, one for each activation."""
+    """The ufuncs of one variant, one for each function of the registry."""
     ufuncs = {}
     cdef int start = 0, stop = 0
     while start < FASTACT_LOOP_COUNT:
@@ -129,8 +142,10 @@ def make_ufuncs(int variant):
 
 Bound = namedtuple("Bound", ["max_ulp", "at"])
 registry = MappingProxyType({found[v].name.decode(): registry_of(v) for v in range(variant_count)})
-activations = tuple(registry_of(0))
-Variant = namedtuple("Variant", activations)
+function_names = tuple(registry_of(0))
+activations = function_names[:FASTACT_ACTIVATION_COUNT]
+derivatives = function_names[FASTACT_ACTIVATION_COUNT:]
+Variant = namedtuple("Variant", function_names)
 variants = MappingProxyType({
     found[v].name.decode(): Variant(**make_ufuncs(v)) for v in range(variant_count)
 })
@@ -143,23 +158,97 @@ def choose_variant(wanted):
     if wanted not in variants:
         raise ImportError(
             f"FASTACT_ISA={wanted!r} is not a variant that this CPU can run; "
-            f"it can run {', '.join(variants)}"
+            f"it can run {', '.join(variants)}",
+            name="fastact",  # so that python -m fastact prints one line instead of a traceback
         )
     return wanted
+
+
+bfloat16_is_known = False
+
+
+def add_bfloat16(dtype):
+    """Give every ufunc a loop for the bfloat16 of ml_dtypes, when it is first met.
+
+    ml_dtypes registers its types with NumPy when it is imported, which may be after fastact.
+    """
+    global bfloat16_is_known
+    cdef int numbers[2]
+    cdef int v, i
+    numbers[0] = numbers[1] = dtype.num
+    for v, ufuncs in enumerate(variants.values()):
+        for i, ufunc in enumerate(ufuncs):
+            cnp.PyUFunc_RegisterLoopForType(
+                ufunc, dtype.num, <cnp.PyUFuncGenericFunction>inner_loop, numbers,
+                <void *>&found[v].bfloat16_loops[i])
+    bfloat16_is_known = True
+
+
+def usable_cpus():
+    """How many CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def set_num_threads(threads=None):
+    """Let calls on large contiguous arrays use several threads.
+
+    An array is split when each thread gets at least 131,072 elements; smaller ones and strided
+    ones are computed by the calling thread alone, as all are at first. The results are the same
+    bits. A process forked later may go on using threads.
+
+    Parameters
+    ----------
+    threads : int, optional
+        How many threads a call may use, the calling one included. No more are used than there
+        are CPUs that the process may run on; that many if not given.
+
+    Raises
+    ------
+    TypeError
+        If `threads` is not an integer.
+    ValueError
+        If `threads` is less than 1.
+
+    Examples
+    --------
+    >>> import fastact
+    >>> fastact.get_num_threads()
+    1
+    >>> fastact.set_num_threads(2)
+    >>> fastact.set_num_threads(1)
+    """
+    cpus = usable_cpus()
+    wanted = cpus if threads is None else operator.index(threads)
+    if wanted < 1:
+        raise ValueError(f"threads is {threads}; accepted: 1 or more, or None for all usable CPUs")
+    fastact_set_num_threads(min(wanted, cpus))
+
+
+def get_num_threads():
+    """How many threads a call on a large contiguous array may use; 1 unless set.
+
+    Returns
+    -------
+    int
+        The number that `set_num_threads` was given, or that of the usable CPUs if that is less.
+    """
+    return fastact_get_num_threads()
 
 
 isa = choose_variant(os.environ.get("FASTACT_ISA"))
 
 
-def max_ulp(activation, dtype=np.float32, *, variant=None):
-    """The largest error promised for an activation, in units in the last place (ULP).
+def max_ulp(function, dtype=np.float32, *, variant=None):
+    """The largest error promised for a function, in units in the last place (ULP).
 
     Parameters
     ----------
-    activation : str
-        A name in `fastact.activations`.
+    function : str
+        A name in `fastact.activations` or `fastact.derivatives`.
     dtype : dtype_like, optional
-        A dtype that the activation takes.
+        A dtype that the function takes.
     variant : str, optional
         A name in `fastact.variants`; the one in use, `fastact.isa`, if not given.
 
@@ -172,7 +261,7 @@ def max_ulp(activation, dtype=np.float32, *, variant=None):
     Raises
     ------
     ValueError
-        If there is no such activation or variant, or the activation does not take the dtype.
+        If there is no such function or variant, or the function does not take the dtype.
 
     Examples
     --------
@@ -184,12 +273,12 @@ def max_ulp(activation, dtype=np.float32, *, variant=None):
     """
     name = isa if variant is None else variant
     for what, value, accepted in (
-        ("variant", name, variants), ("activation", activation, activations)
+        ("variant", name, variants), ("function", function, function_names)
     ):
         if value not in accepted:
             raise ValueError(f"unknown {what} {value!r}; accepted: {', '.join(accepted)}")
-    bounds = registry[name][activation]
-    dtype = np.dtype(dtype).name
+    bounds = registry[name][function]
+    dtype = "bfloat16" if dtype == "bfloat16" else np.dtype(dtype).name
     if dtype not in bounds:
-        raise ValueError(f"{activation} does not take {dtype}; accepted: {', '.join(bounds)}")
+        raise ValueError(f"{function} does not take {dtype}; accepted: {', '.join(bounds)}")
     return bounds[dtype].max_ulp

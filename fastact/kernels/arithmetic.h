@@ -8,10 +8,9 @@
 
 /* A variant whose instruction set has a fused multiply-add uses it everywhere, so that all such
  * variants return the same bits. Without one, fmaf() would be a call into libm (13 ns an
- * element), so the x86 baseline multiplies and adds, and splits its factors where the low part
- * of a product matters. */
-#if defined(__FMA__) || defined(__AVX512F__) || defined(__ARM_FEATURE_FMA) \
-    || defined(__aarch64__) || defined(__FP_FAST_FMAF)
+ * element), so the baseline multiplies and adds, and splits its factors where the low part of a
+ * product matters. */
+#if defined(__FMA__) || defined(__aarch64__)
 #define FASTACT_HAS_FMA 1
 #else
 #define FASTACT_HAS_FMA 0
@@ -80,6 +79,36 @@ static inline double cancel_float64(double a, double b, double c) {
 #endif
 }
 
+/* 1 / a to within 12 %, for a normal: enough where it multiplies a correction. The difference of
+ * bit patterns negates the exponent and the fraction; the constant minimises the error. */
+static inline float rough_inverse_float32(float a) {
+    return float32_of_bits(0x7EF311C7u - bits_float32(a));
+}
+
+static inline double rough_inverse_float64(double a) {
+    return float64_of_bits(0x7FDE623822FC16E6u - bits_float64(a));
+}
+
+/* keep_sign: y, which is negative or zero for negative x, as -0.0 where it is zero. A fused last
+ * step rounds to -0.0 by itself; after a product has underflowed, a sum with 0.0 does not. */
+static inline float keep_sign_float32(float y, float x) {
+#if FASTACT_HAS_FMA
+    (void)x;
+    return y;
+#else
+    return float32_of_bits(bits_float32(y) | (bits_float32(x) & 0x80000000u));
+#endif
+}
+
+static inline double keep_sign_float64(double y, double x) {
+#if FASTACT_HAS_FMA
+    (void)x;
+    return y;
+#else
+    return float64_of_bits(bits_float64(y) | (bits_float64(x) & 0x8000000000000000u));
+#endif
+}
+
 /* float16 is stored as its 16 bits; a type of its own, so that it cannot pass for an integer. */
 typedef struct {
     uint16_t bits;
@@ -94,7 +123,8 @@ static inline float float32_of_float16(float16 h) {
     return float32_of_bits(bits | special | sign);
 }
 
-/* Round to nearest, ties to even; NaN stays NaN. */
+/* Round to nearest, ties to even; NaN stays NaN, quiet, with what fits of its payload, as the
+ * instructions of vector.h have it. */
 static inline float16 float16_of_float32(float x) {
     uint32_t sign = (bits_float32(x) >> 16) & 0x8000u;
     uint32_t magnitude = bits_float32(x) & 0x7FFFFFFFu;
@@ -103,9 +133,27 @@ static inline float16 float16_of_float32(float x) {
     uint32_t subnormal = bits_float32(float32_of_bits(magnitude) + 0.5f) - 0x3F000000u;
     uint32_t bits = magnitude < 0x38800000u ? subnormal : normal;
     bits = magnitude >= 0x477FF000u ? 0x7C00u : bits; /* rounds above 65,504 */
-    bits = magnitude > 0x7F800000u ? 0x7E00u : bits;
+    bits = magnitude > 0x7F800000u ? 0x7E00u | ((magnitude >> 13) & 0x01FFu) : bits;
     float16 h = {(uint16_t)(bits | sign)};
     return h;
+}
+
+/* bfloat16: the upper half of a float32. */
+typedef struct {
+    uint16_t bits;
+} bfloat16;
+
+static inline float float32_of_bfloat16(bfloat16 x) {
+    return float32_of_bits((uint32_t)x.bits << 16);
+}
+
+/* Round to nearest, ties to even; NaN stays NaN. */
+static inline bfloat16 bfloat16_of_float32(float x) {
+    uint32_t bits = bits_float32(x);
+    uint32_t rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
+    uint32_t nan = bits >> 16 | 0x40u;
+    bfloat16 y = {(uint16_t)((bits & 0x7FFFFFFFu) > 0x7F800000u ? nan : rounded)};
+    return y;
 }
 
 #endif

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,12 @@ mp.dps = 60
 
 Real = Any  # an mpmath number; mpmath carries no types
 Function = Callable[[Real], Real]
+
+GELU_GRAD_CLAMP = mp.mpf("38.75")
+GELU_GRAD_DEGREE = 10
+TABLE_SIZE = 8  # the floats that one permutation instruction of AVX2 looks up
+TABLE_DEGREE = 7
+TABLE_FIRST = mp.mpf("2.375")  # SHIFT: w where t is 0; its exponent gives the index 0
 
 LN2 = mp.log(2)
 SQRT_HALF_PI = mp.sqrt(mp.pi / 2)
@@ -30,13 +37,15 @@ class Format(NamedTuple):
     exp_degree: int  # of the polynomials in exp(-r/2) = 1 + r s(r) and 2^-r = 1 + r s(r)
     tail_degree: int  # of the denominator N in the upper tail
     gelu_clamp: str  # beyond it t Q(t) rounds to zero
-    gelu_tanh_clamp: str
+    gelu_tanh_clamp: str  # these three: beyond it t e rounds to zero
+    gelu_quick_clamp: str
+    silu_clamp: str
     n_bits: int  # bits of the largest n in the reduction by powers of two
 
 
 FORMATS = (
-    Format("FLOAT32", 24, 5, 4, "14.5", "10.875", 8),
-    Format("FLOAT64", 53, 10, 10, "38.625", "21.75", 11),
+    Format("FLOAT32", 24, 5, 4, "14.375", "10.875", "64", "110", 8),
+    Format("FLOAT64", 53, 10, 10, "38.625", "21.75", "443", "754", 11),
 )
 
 
@@ -200,6 +209,82 @@ def tail_coefficients(form: Format) -> tuple[list[Real], list[Real], Real]:
     return n, c, k
 
 
+def table_edges(clamp: Real) -> list[Real]:
+    """Where the intervals of the float32 table meet.
+
+    The index is cut out of the bits of w = SCALE t + SHIFT, after an OFFSET is subtracted from
+    them: it changes where w is (1.1875 or 1.6875) 2^k, so that every interval of w is some 1.41
+    times as wide as the one before.
+    """
+    edges = [
+        TABLE_FIRST * (1 + mp.mpf(k % 2) * 8 / 19) * 2 ** (k // 2) for k in range(TABLE_SIZE + 1)
+    ]
+    return [(w - edges[0]) / table_scale(clamp) for w in edges]
+
+
+def table_scale(clamp: Real) -> Real:
+    """SCALE: from 0 to the clamp, w just stays within the eight intervals."""
+    return nearest(15 * TABLE_FIRST / clamp * (1 - mp.mpf(2) ** -16), 24)
+
+
+def tail_table(clamp: Real) -> list[tuple[Real, list[Real]]]:
+    """Centre and coefficients of 2 R(t) in t - centre, for each interval of the table.
+
+    A centre is a short number near the middle at which 2 R is all but a float32, since the
+    rounding of the constant coefficient is the one that the others cannot make up for.
+    """
+    edges = table_edges(clamp)
+    table = []
+    for a, b in pairwise(edges):
+        middle = (a + b) / 2
+        step = mp.mpf(2) ** (mp.floor(mp.log(middle, 2)) - 10)
+        candidates = [(mp.nint(middle / step) + k) * step for k in range(-12, 13)]
+        # 2 R(0) = 1 is exact, and makes gelu(x) = x/2 exact for tiny x.
+        centre = mp.mpf(0) if a == 0 else min(candidates, key=_rounding_error_of_ratio)
+        margin = mp.mpf("1e-6")  # w is rounded
+        low, high = a - centre - margin, b - centre + margin
+        grid = [(low + high) / 2 + u for u in _symmetric_grid((high - low) / 2, 10 * TABLE_DEGREE)]
+        scale = [1 / upper_tail_ratio(centre + u) for u in grid]
+        columns = [
+            [w * u**j for j in range(1, TABLE_DEGREE + 1)] for u, w in zip(grid, scale, strict=True)
+        ]
+        constant = nearest(upper_tail_ratio(centre), 24)
+        target = [1 - w * constant for w in scale]
+        table.append((centre, [constant, *rounded_fit(columns, target, 24, range(TABLE_DEGREE))]))
+    return table
+
+
+def _rounding_error_of_ratio(t: Real) -> Real:
+    ratio = upper_tail_ratio(t)
+    return abs(nearest(ratio, 24) / ratio - 1)
+
+
+def gelu_minimum() -> Real:
+    """Where the derivative of gelu is zero, as a positive t: R(t) = t / sqrt(2 pi)."""
+    return mp.findroot(lambda t: upper_tail_ratio(t) / 2 - t / mp.sqrt(2 * mp.pi), 0.75)
+
+
+def gelu_grad_coefficients(clamp: Real, degree: int) -> tuple[list[Real], list[Real]]:
+    """N and D of (R(t) - t / sqrt(2 pi)) / (zero - t) = N / D on [0, clamp]."""
+    zero = gelu_minimum()
+
+    def quotient(t: Real) -> Real:
+        if abs(t - zero) < mp.mpf(10) ** -20:
+            t = zero + mp.mpf(10) ** -20
+        return (upper_tail_ratio(t) / 2 - t / mp.sqrt(2 * mp.pi)) / (zero - t)
+
+    count = 2 * degree + 2
+    n, d, _ = minimax(
+        quotient,
+        lambda t: 1 / quotient(t),
+        _grid(clamp, count),
+        _grid(clamp, 50 * count),
+        degree,
+        degree,
+    )
+    return n, d
+
+
 def split(value: Real, high_digits: int, digits: int) -> tuple[Real, Real]:
     """`value` as a high part of `high_digits` bits and a low part of `digits` bits."""
     high = nearest(value, high_digits)
@@ -236,8 +321,33 @@ def constants() -> dict[str, Real]:
             put(f"GELU_C{j}", v)
         put("GELU_K", k)
 
-        # gelu_tanh: exp(-2u) = 2^-z, z = t (A + B t^2). A HIGH has bits to spare, so that
-        # A HIGH can be subtracted from A + B t^2 without rounding.
+        # The table of 2R, for float32 where an instruction looks values up.
+        if name == "FLOAT32":
+            clamp = mp.mpf(form.gelu_clamp)
+            put("TABLE_SCALE", table_scale(clamp))
+            put("TABLE_SHIFT", TABLE_FIRST)
+            # The fraction of TABLE_FIRST, as its bits.
+            put("TABLE_OFFSET", (TABLE_FIRST / 2 - 1) * 2**23)
+            for i, (centre, coefficients) in enumerate(tail_table(clamp)):
+                put(f"TABLE_CENTRE[{i}]", centre)
+                for j, v in enumerate(coefficients):
+                    # Of R 2^-40 instead of 2 R: the scale of 2^n is taken back here.
+                    put(f"TABLE_P[{j}][{i}]", v * mp.mpf(2) ** -41)
+
+        # The logistic function: exp(-v) = 2^-z, z = t w.
+        for j, v in enumerate(exp_polynomial(-LN2, mp.mpf("0.5"), form.exp_degree, digits)):
+            put(f"LOGISTIC_E{j}", v)
+        for key, rate, clamp in (
+            ("SILU", mp.mpf(1), form.silu_clamp),
+            ("GELU_QUICK", mp.mpf("1.702"), form.gelu_quick_clamp),
+        ):
+            high, low = split(rate / LN2, digits, digits)
+            put(f"{key}_CLAMP", mp.mpf(clamp))
+            put(f"{key}_HIGH", high)
+            put(f"{key}_LOW", low)
+
+        # gelu_tanh: z = t (A + B t^2). A HIGH has bits to spare, so that it can be subtracted from
+        # A + B t^2 without rounding.
         a = 2 * mp.sqrt(2 / mp.pi) / LN2
         b = a * mp.mpf("0.044715")
         clamp = mp.mpf(form.gelu_tanh_clamp)
@@ -247,13 +357,29 @@ def constants() -> dict[str, Real]:
             high, low = split(value, bits, digits)
             put(f"GELU_TANH_{key}_HIGH", high)
             put(f"GELU_TANH_{key}_LOW", low)
-        for j, v in enumerate(exp_polynomial(-LN2, mp.mpf("0.5"), form.exp_degree, digits)):
-            put(f"GELU_TANH_E{j}", v)
+
+        if name == "FLOAT64":
+            # gelu_grad: R(t) - t / sqrt(2 pi) = (ZERO - t) N / D.
+            high, low = split(gelu_minimum(), digits, digits)
+            put("GELU_GRAD_ZERO_HIGH", high)
+            put("GELU_GRAD_ZERO_LOW", low)
+            n, d = gelu_grad_coefficients(GELU_GRAD_CLAMP, GELU_GRAD_DEGREE)
+            put("GELU_GRAD_CLAMP", GELU_GRAD_CLAMP)
+            for j, v in enumerate(n):
+                put(f"GELU_GRAD_N{j}", nearest(v, digits))
+            for j, v in enumerate(d[1:], 1):
+                put(f"GELU_GRAD_D{j}", nearest(v, digits))
+            # gelu_tanh_grad: v' = A + 3 B t^2, v = 2 u.
+            a = 2 * mp.sqrt(2 / mp.pi)
+            put("GELU_TANH_GRAD_A", nearest(a, digits))
+            put("GELU_TANH_GRAD_3B", nearest(3 * a * mp.mpf("0.044715"), digits))
     return table
 
 
 def c_literal(name: str, value: Real) -> str:
-    """`value` as a C hex float constant, exact."""
+    """`value` as a C constant, exact: a hex float, or bits."""
+    if name.endswith("_OFFSET"):
+        return hex(int(value))
     if name.startswith("FLOAT32"):
         return float(np.float32(value)).hex() + "f"
     return float(value).hex()

@@ -2,7 +2,9 @@
 
 #include "dispatch.h"
 
-#define VARIANT(name, condition) extern const fastact_loop fastact_loops_##name[FASTACT_LOOP_COUNT];
+#define VARIANT(name, condition)                                        \
+    extern const fastact_loop fastact_loops_##name[FASTACT_LOOP_COUNT]; \
+    extern const fastact_loop fastact_bfloat16_loops_##name[FASTACT_FUNCTION_COUNT];
 FASTACT_VARIANTS
 #undef VARIANT
 
@@ -12,6 +14,7 @@ int fastact_find_variants(fastact_variant *found) {
     if (condition) {                                    \
         found[count].name = #variant;                   \
         found[count].loops = fastact_loops_##variant;   \
+        found[count].bfloat16_loops = fastact_bfloat16_loops_##variant; \
         count++;                                        \
     }
     FASTACT_VARIANTS

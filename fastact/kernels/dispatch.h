@@ -7,7 +7,8 @@
 
 typedef struct {
     const char *name;
-    const fastact_loop *loops; /* FASTACT_LOOP_COUNT of them */
+    const fastact_loop *loops;          /* FASTACT_LOOP_COUNT of them */
+    const fastact_loop *bfloat16_loops; /* FASTACT_FUNCTION_COUNT of them */
 } fastact_variant;
 
 /* Writes the variants that this CPU can run, best first, into found, which holds

@@ -1,13 +1,13 @@
-/* The one list of activations: their dtypes and the largest error promised for each.
+/* The one list of activations and their derivatives: dtypes, and the largest error promised.
  *
- * A bound is (largest error in ULP, the input that attains it): over every value of float16 and
- * float32, over the sweep of docs/accuracy.md for float64. FMA holds for every variant whose
- * instruction set has a fused multiply-add, NO_FMA for the x86 baseline. An error of at most
- * 0.5 ULP is a correctly rounded result. */
+ * A bound is (largest error in ULP, the input that attains it): over every value of float32, over
+ * the sweep of docs/accuracy.md for float64. There are two of each, since every variant with a
+ * fused multiply-add returns the same bits, and the x86 baseline without one its own. */
 
 #ifndef FASTACT_REGISTRY_H
 #define FASTACT_REGISTRY_H
 
+#include <math.h>
 #include <stddef.h>
 
 #include "arithmetic.h"
@@ -18,29 +18,57 @@
 #define FASTACT_BY_FMA(with, without) without
 #endif
 
-#define EXACT (0.0, 0.0)
+#define EXACT (0.0, NAN)
+#define ROUNDED (0.5, NAN) /* correctly, all 65,536 values */
 
-/*  name, takes integers too, bounds of float16, float32, float64 with FMA; without */
-#define FASTACT_ACTIVATIONS(ACTIVATION)                                                   \
-    ACTIVATION(relu, WITH_INTEGERS, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT)             \
-    ACTIVATION(gelu, FLOATS_ONLY,                                                         \
-               (0.5, 1.0), (3.5, 1.0), (3.5, 1.0),                         \
-               (0.5, 1.0), (4.0, 1.0), (4.0, 1.0))                         \
-    ACTIVATION(gelu_tanh, FLOATS_ONLY,                                                    \
-               (0.5, 1.0), (3.5, 1.0), (3.5, 1.0),                         \
-               (0.5, 1.0), (4.0, 1.0), (4.0, 1.0))
+/* What a function takes, and how it is computed there:
+ *   ALL_DTYPES       integers and floats, each directly
+ *   FLOATS           float32 and float64 directly, float16 by way of float32
+ *   FLOATS_BY_TABLE  the same, float32 by a table where the instruction set looks values up
+ *
+ * name, dtypes, bound of float16 and bfloat16, bounds of float32 and float64 with FMA, without */
+#define FASTACT_ACTIVATIONS(FUNCTION)                               \
+    FUNCTION(relu, ALL_DTYPES, EXACT, EXACT, EXACT, EXACT, EXACT)   \
+    FUNCTION(relu6, ALL_DTYPES, EXACT, EXACT, EXACT, EXACT, EXACT)  \
+    FUNCTION(gelu, FLOATS_BY_TABLE, ROUNDED,                        \
+             (1.84, -0x1.82067cp+1), (1.8, 0x1.310101c792c0bp-1),   \
+             (3.96, -0x1.599aacp+0), (3.2, -0x1.69126b3e158d9p+0))  \
+    FUNCTION(gelu_tanh, FLOATS, ROUNDED,                            \
+             (1.71, 0x1.ae99fp-3), (1.85, 0x1.ac452b2f49396p-3),    \
+             (1.70, 0x1.b5b18ap-3), (1.8, 0x1.483361a3cdf62p-2))    \
+    FUNCTION(gelu_quick, FLOATS, ROUNDED,                           \
+             (1.67, 0x1.9e197cp-3), (1.8, 0x1.9d28073f55711p-3),    \
+             (1.71, 0x1.6259e8p-2), (1.8, 0x1.5b81b5075cd6bp-2))    \
+    FUNCTION(silu, FLOATS, ROUNDED,                                 \
+             (1.67, 0x1.97c13cp-2), (1.8, 0x1.ca765ef45b2b3p-3),    \
+             (2.09, -0x1.7f8a54p+4), (1.8, 0x1.4d589d776f6d2p-1))   \
+    FUNCTION(hard_swish, FLOATS, ROUNDED,                           \
+             (1.01, -0x1.84f7c6p-15), (1.01, -0x1.ca6d44909a6e2p+0), \
+             (1.67, 0x1.fffffcp-24), (1.7, 0x1.037ba0737b283p+1))
 
-/* NumPy's type character and C type of every dtype, in the order in which NumPy tries them. */
-#define FASTACT_INTEGER_TYPES(TYPE, activation) \
-    TYPE(activation, byte, 'b', signed char)    \
-    TYPE(activation, ubyte, 'B', unsigned char) \
-    TYPE(activation, short, 'h', short)         \
-    TYPE(activation, ushort, 'H', unsigned short) \
-    TYPE(activation, int, 'i', int)             \
-    TYPE(activation, uint, 'I', unsigned int)   \
-    TYPE(activation, long, 'l', long)           \
-    TYPE(activation, ulong, 'L', unsigned long) \
-    TYPE(activation, longlong, 'q', long long)  \
+#define FASTACT_DERIVATIVES(FUNCTION)                               \
+    FUNCTION(relu_grad, FLOATS, EXACT, EXACT, EXACT, EXACT, EXACT)  \
+    FUNCTION(gelu_grad, FLOATS, ROUNDED,                            \
+             (0.501, 0x1.40d932p-25), (8.5, -0x1.12be1ef41875bp+5),  \
+             (0.501, 0x1.40d932p-25), (13.0, -0x1.36aa777b687fbp+4)) \
+    FUNCTION(gelu_tanh_grad, FLOATS, ROUNDED,                       \
+             (0.501, -0x1.af0facp-5), (8.5, -0x1.d50eae9546eb5p-1), \
+             (0.501, -0x1.af0facp-5), (12.0, -0x1.40511a8d08d39p-1))
+
+#define FASTACT_FUNCTIONS(FUNCTION) FASTACT_ACTIVATIONS(FUNCTION) FASTACT_DERIVATIVES(FUNCTION)
+
+/* NumPy's name, type character and C type of every integer dtype, in the order in which NumPy
+ * tries them; the floats come after. */
+#define FASTACT_INTEGER_TYPES(TYPE, activation)          \
+    TYPE(activation, byte, 'b', signed char)             \
+    TYPE(activation, ubyte, 'B', unsigned char)          \
+    TYPE(activation, short, 'h', short)                  \
+    TYPE(activation, ushort, 'H', unsigned short)        \
+    TYPE(activation, int, 'i', int)                      \
+    TYPE(activation, uint, 'I', unsigned int)            \
+    TYPE(activation, long, 'l', long)                    \
+    TYPE(activation, ulong, 'L', unsigned long)          \
+    TYPE(activation, longlong, 'q', long long)           \
     TYPE(activation, ulonglong, 'Q', unsigned long long)
 
 /* From x to y, n elements, contiguous; y is x or does not overlap it. */
@@ -49,27 +77,33 @@ typedef void fastact_kernel(const void *x, void *y, ptrdiff_t n);
 /* The largest error, and the input that attains it. */
 typedef struct {
     double max_ulp;
-    double at;
+    double at; /* NaN where there is nothing to tell: exact or correctly rounded */
 } fastact_bound;
 
 /* One activation for one dtype, as compiled for one variant. */
 typedef struct {
     const char *activation;
-    char type; /* NumPy's type character */
+    char type; /* NumPy's type character; 0 for bfloat16, which is not NumPy's own */
     size_t itemsize;
     fastact_bound bound;
     fastact_kernel *kernel;
 } fastact_loop;
 
-/* The loops of a variant stand activation by activation, in the order of the list. */
+/* The loops of a variant stand function by function, in the order of the list. */
 enum {
-#define FLOATS_ONLY 3
-#define WITH_INTEGERS 13
-#define COUNT(name, types, ...) + types
-    FASTACT_LOOP_COUNT = 0 FASTACT_ACTIVATIONS(COUNT),
+#define ALL_DTYPES 13
+#define FLOATS 3
+#define FLOATS_BY_TABLE 3
+#define COUNT(name, dtypes, ...) +dtypes
+    FASTACT_LOOP_COUNT = 0 FASTACT_FUNCTIONS(COUNT),
 #undef COUNT
-#undef FLOATS_ONLY
-#undef WITH_INTEGERS
+#undef ALL_DTYPES
+#undef FLOATS
+#undef FLOATS_BY_TABLE
+#define COUNT(...) +1
+    FASTACT_ACTIVATION_COUNT = 0 FASTACT_ACTIVATIONS(COUNT),
+    FASTACT_FUNCTION_COUNT = 0 FASTACT_FUNCTIONS(COUNT),
+#undef COUNT
 };
 
 #endif

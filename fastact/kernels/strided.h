@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "registry.h"
+#include "threads.h"
 
 /* Enough elements to hide the call of the kernel, little enough for the first-level cache. */
 #define FASTACT_BLOCK_BYTES 4096
@@ -33,7 +34,7 @@ static inline void fastact_run(const fastact_loop *loop, const char *x, ptrdiff_
     ptrdiff_t itemsize = (ptrdiff_t)loop->itemsize;
     int x_contiguous = x_stride == itemsize, y_contiguous = y_stride == itemsize;
     if (n == 1 || (x_contiguous && y_contiguous)) {
-        loop->kernel(x, y, n);
+        fastact_run_contiguous(loop, x, y, n);
         return;
     }
     alignas(64) char block[FASTACT_BLOCK_BYTES];
