@@ -15,18 +15,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 from it
 import numpy as np
 import pytest
 
 import fastact
 
-FLOATS = ("float16", "float32", "float64")
+FUNCTIONS = fastact.activations + fastact.derivatives
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 WITHOUT_FMA = {"scalar"}
 FMA = [name for name in fastact.variants if name not in WITHOUT_FMA]
 TABLE = Path(__file__).with_name("bits.json")
 
 # Prime, so that no bit of a pattern is the same throughout; over all patterns, NaNs too.
-STRIDES = {"float16": 1, "float32": 1_009, "float64": 4_398_046_511_119}
+STRIDES = {"float16": 1, "bfloat16": 1, "float32": 1_009, "float64": 4_398_046_511_119}
 CHUNK = 1 << 18
 
 
@@ -40,42 +42,42 @@ def patterns(dtype: str) -> Iterator[np.ndarray]:
         yield (index * np.uint64(stride)).astype(f"u{itemsize}").view(dtype)
 
 
-def digest(variant: str, activation: str, dtype: str) -> str:
+def digest(variant: str, name: str, dtype: str) -> str:
     """SHA-256 of the results, little-endian.
 
     NaNs count with their payload: a single operand of any operation is NaN, so which payload
     comes out is not left to the compiler.
     """
-    function = getattr(fastact.variants[variant], activation)
+    function = getattr(fastact.variants[variant], name)
     sha = hashlib.sha256()
     for x in patterns(dtype):
-        y = function(x)
+        y = function(x).view(f"u{x.itemsize}")
         sha.update(y.astype(y.dtype.newbyteorder("<"), copy=False))
     return sha.hexdigest()
 
 
 @pytest.mark.skipif(not FMA, reason="this CPU has no fused multiply-add")
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_the_bits_are_those_of_the_table(activation: str, dtype: str) -> None:
+def test_the_bits_are_those_of_the_table(name: str, dtype: str) -> None:
     table = json.loads(TABLE.read_text())
-    digests = {variant: digest(variant, activation, dtype) for variant in FMA}
+    digests = {variant: digest(variant, name, dtype) for variant in FMA}
     assert len(set(digests.values())) == 1, f"variants differ: {digests}"
-    assert digests[FMA[0]] == table.get(activation, {}).get(dtype), (
+    assert digests[FMA[0]] == table.get(name, {}).get(dtype), (
         "if this change is wanted, write the table again: python tests/test_bits.py"
     )
 
 
 def test_the_table_has_nothing_else() -> None:
     table = json.loads(TABLE.read_text())
-    assert list(table) == list(fastact.activations)
+    assert list(table) == list(FUNCTIONS)
     assert all(list(digests) == list(FLOATS) for digests in table.values())
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_the_best_variant_repeats_itself(activation: str, dtype: str) -> None:
+def test_the_best_variant_repeats_itself(name: str, dtype: str) -> None:
     # In another length and alignment, so that other parts of the loop meet each value.
     x = next(patterns(dtype))
-    function = getattr(fastact, activation)
+    function = getattr(fastact, name)
     whole = function(x)
     for first, step in ((1, 97), (3, 1001)):
         parts = [function(x[i : i + step]) for i in range(first, x.size, step)]
@@ -108,10 +110,8 @@ def rounding(mode: int) -> Iterator[None]:
 
 @fenv
 @pytest.mark.parametrize("mode", ROUNDING)
-def test_the_rounding_of_the_caller_changes_nothing(
-    activation: str, variant: str, mode: int
-) -> None:
-    function = getattr(fastact.variants[variant], activation)
+def test_the_rounding_of_the_caller_changes_nothing(name: str, variant: str, mode: int) -> None:
+    function = getattr(fastact.variants[variant], name)
     tenth = np.float64(1) / np.float64(10)
     for dtype in FLOATS:
         x = next(patterns(dtype))[::5].copy()
@@ -148,8 +148,8 @@ def flushing() -> Iterator[None]:
     sys.platform != "linux" or platform.machine() != "x86_64",
     reason="knows the layout of fenv_t on x86-64 Linux",
 )
-def test_flush_to_zero_of_the_caller_changes_nothing(activation: str, variant: str) -> None:
-    function = getattr(fastact.variants[variant], activation)
+def test_flush_to_zero_of_the_caller_changes_nothing(name: str, variant: str) -> None:
+    function = getattr(fastact.variants[variant], name)
     subnormal = np.float32([1e-40])
     for dtype in FLOATS:
         x = next(patterns(dtype))  # begins with the subnormals
@@ -164,10 +164,7 @@ def test_flush_to_zero_of_the_caller_changes_nothing(activation: str, variant: s
 
 def write_table() -> None:
     """Write the digests of the best variant with a fused multiply-add."""
-    table = {
-        activation: {dtype: digest(FMA[0], activation, dtype) for dtype in FLOATS}
-        for activation in fastact.activations
-    }
+    table = {name: {dtype: digest(FMA[0], name, dtype) for dtype in FLOATS} for name in FUNCTIONS}
     TABLE.write_text(json.dumps(table, indent=2) + "\n")
 
 

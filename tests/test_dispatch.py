@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import fastact
 from fastact import _core
+
+FUNCTIONS = fastact.activations + fastact.derivatives
 
 # A process that is started computes with the package that is tested.
 PACKAGE = str(Path(fastact.__file__).parents[1])
@@ -44,12 +47,13 @@ def test_the_best_variant_is_the_default(environment: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("name", ["bogus", "AVX2", " avx2", "scalar,avx2", "\u00e9"])
 def test_an_unknown_variant_is_an_import_error_that_lists_the_others(name: str) -> None:
-    script = "try: import fastact\nexcept ImportError as error: print(ascii(str(error)))"
+    script = "try: import fastact\nexcept ImportError as e: print(ascii(str(e)), e.name)"
     result = python("-c", script, FASTACT_ISA=name)
     assert result.stderr == ""
     assert "FASTACT_ISA" in result.stdout
     assert ascii(name)[1:-1].replace("\\", "") in result.stdout.replace("\\", "")
-    assert ", ".join(fastact.variants) in result.stdout
+    assert "it can run " + ", ".join(fastact.variants) in result.stdout
+    assert result.stdout.split()[-1] == "fastact"
 
 
 def test_an_unknown_variant_is_one_line_of_the_command_line() -> None:
@@ -82,52 +86,84 @@ def test_the_variants_are_those_of_this_cpu() -> None:
     assert list(fastact.variants) == [name for name in needs if needs[name] <= flags]
 
 
-def test_the_public_ufuncs_are_those_of_the_variant_in_use(activation: str) -> None:
-    assert getattr(fastact, activation) is getattr(fastact.variants[fastact.isa], activation)
+def test_the_public_ufuncs_are_those_of_the_variant_in_use(name: str) -> None:
+    assert getattr(fastact, name) is getattr(fastact.variants[fastact.isa], name)
 
 
-def test_every_variant_has_every_activation(variant: str) -> None:
-    assert fastact.variants[variant]._fields == fastact.activations
-    assert tuple(_core.registry[variant]) == fastact.activations
-    assert [ufunc.__name__ for ufunc in fastact.variants[variant]] == list(fastact.activations)
+def test_every_variant_has_every_function(variant: str) -> None:
+    assert fastact.variants[variant]._fields == FUNCTIONS
+    assert tuple(_core.registry[variant]) == FUNCTIONS
+    assert [ufunc.__name__ for ufunc in fastact.variants[variant]] == list(FUNCTIONS)
     assert list(_core.registry) == list(fastact.variants)
+
+
+def test_a_derivative_is_named_after_its_activation() -> None:
+    assert not set(fastact.derivatives) & set(fastact.activations)
+    assert {name.removesuffix("_grad") for name in fastact.derivatives} <= set(fastact.activations)
+    assert all(name.endswith("_grad") for name in fastact.derivatives)
+
+
+def test_every_function_takes_the_same_dtypes_in_every_variant(name: str, variant: str) -> None:
+    floats = ["float16", "float32", "float64", "bfloat16"]
+    assert [dtype for dtype in _core.registry[variant][name] if "float" in dtype] == floats
+    assert list(_core.registry[variant][name]) == list(_core.registry[fastact.isa][name])
 
 
 def test_variants_have_ufuncs_of_their_own() -> None:
     ufuncs = [ufunc for variant in fastact.variants.values() for ufunc in variant]
-    assert len(set(map(id, ufuncs))) == len(fastact.variants) * len(fastact.activations)
+    assert len(set(map(id, ufuncs))) == len(fastact.variants) * len(FUNCTIONS)
 
 
-def test_nothing_can_be_changed(activation: str, variant: str) -> None:
+def test_nothing_can_be_changed(name: str, variant: str) -> None:
     variants: Any = fastact.variants
     with pytest.raises(TypeError):
         variants[variant] = variants[fastact.isa]
     with pytest.raises(TypeError):
         del variants[variant]
     with pytest.raises(AttributeError):
-        setattr(variants[variant], activation, np.exp)
+        setattr(variants[variant], name, np.exp)
     with pytest.raises(TypeError):
         variants[variant][0] = np.exp
+    registry: Any = _core.registry
     with pytest.raises(TypeError):
-        _core.registry[variant] = {}
+        registry[variant] = {}
+    with pytest.raises(TypeError):
+        registry[variant][name] = {}
+    with pytest.raises(TypeError):
+        registry[variant][name]["float32"] = _core.Bound(9.0, 1.0)
+    with pytest.raises(TypeError):
+        del registry[variant][name]["float32"]
+    with pytest.raises(AttributeError):
+        registry[variant][name]["float32"].max_ulp = 9.0
 
 
 def test_max_ulp_is_the_bound_of_the_registry(variant: str) -> None:
-    for activation, bounds in _core.registry[variant].items():
+    for name, bounds in _core.registry[variant].items():
         for dtype, bound in bounds.items():
-            for spelling in (dtype, np.dtype(dtype), np.dtype(dtype).type):
-                assert fastact.max_ulp(activation, spelling, variant=variant) == bound.max_ulp
+            known = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+            for spelling in (dtype, known, known.type):
+                assert fastact.max_ulp(name, spelling, variant=variant) == bound.max_ulp
 
 
-def test_max_ulp_by_default_is_of_float32_and_the_variant_in_use(activation: str) -> None:
-    assert fastact.max_ulp(activation) == _core.registry[fastact.isa][activation]["float32"].max_ulp
+def test_max_ulp_of_bfloat16_needs_no_ml_dtypes() -> None:
+    script = (
+        "import sys, numpy, fastact\n"
+        "bounds = [fastact.max_ulp('gelu', d) for d in ('bfloat16', 'float16', numpy.dtype('e'))]\n"
+        "print(bounds, 'ml_dtypes' in sys.modules)"
+    )
+    result = python("-c", script)
+    assert (result.stdout, result.stderr) == ("[0.5, 0.5, 0.5] False\n", "")
+
+
+def test_max_ulp_by_default_is_of_float32_and_the_variant_in_use(name: str) -> None:
+    assert fastact.max_ulp(name) == _core.registry[fastact.isa][name]["float32"].max_ulp
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("swish9",), "activation 'swish9'; accepted: " + ", ".join(fastact.activations)),
-        (("gelu", "int8"), "gelu does not take int8; accepted: float16, float32, float64"),
+        (("swish9",), "function 'swish9'; accepted: " + ", ".join(FUNCTIONS)),
+        (("gelu", "int8"), "gelu does not take int8; accepted: float16, float32, float64, bf"),
         (("relu", "complex64"), "relu does not take complex64; accepted: int8"),
         (("relu", object), "relu does not take object; accepted: int8"),
     ],
@@ -148,9 +184,10 @@ def test_max_ulp_refuses_what_is_no_dtype() -> None:
 
 
 def test_the_public_names_are_all_there() -> None:
-    assert set(fastact.activations) <= set(fastact.__all__)
+    assert set(FUNCTIONS) <= set(fastact.__all__)
     assert all(hasattr(fastact, name) for name in fastact.__all__)
-    assert {"isa", "max_ulp", "variants", "activations", "__version__"} <= set(fastact.__all__)
+    lists = {"variants", "activations", "derivatives"}
+    assert {"isa", "max_ulp", "__version__", *lists} <= set(fastact.__all__)
     public = {name for name in vars(fastact) if not name.startswith("_")}
     imported = {"annotations", "importlib", "ModuleType", "TYPE_CHECKING"}
     modules = {name for name in public if f"fastact.{name}" in sys.modules}

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import ml_dtypes  # noqa: F401  # NumPy learns bfloat16 from it
 import numpy as np
 import pytest
 
@@ -22,9 +23,9 @@ WIDEST = 64  # bytes in the widest vector, AVX-512
 PROT_NONE = 0  # of <sys/mman.h>
 
 CASES = [
-    pytest.param(activation, dtype, id=f"{activation}-{dtype}")
-    for activation in fastact.activations
-    for dtype in fastact._core.registry[fastact.isa][activation]
+    pytest.param(name, dtype, id=f"{name}-{dtype}")
+    for name, bounds in fastact._core.registry[fastact.isa].items()
+    for dtype in bounds
 ]
 
 
@@ -48,9 +49,9 @@ def lengths(itemsize: int) -> range:
     return range(3 * WIDEST // itemsize + 2)
 
 
-@pytest.mark.parametrize(("activation", "dtype"), CASES)
-def test_every_length_at_every_offset(variant: str, activation: str, dtype: str) -> None:
-    function = getattr(fastact.variants[variant], activation)
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_every_length_at_every_offset(variant: str, name: str, dtype: str) -> None:
+    function = getattr(fastact.variants[variant], name)
     itemsize = np.dtype(dtype).itemsize
     offsets = WIDEST // itemsize
     x = values(dtype, offsets + lengths(itemsize)[-1])
@@ -68,9 +69,9 @@ def test_every_length_at_every_offset(variant: str, activation: str, dtype: str)
             guarded[:] = untouched
 
 
-@pytest.mark.parametrize(("activation", "dtype"), CASES)
-def test_in_place(variant: str, activation: str, dtype: str) -> None:
-    function = getattr(fastact.variants[variant], activation)
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_in_place(variant: str, name: str, dtype: str) -> None:
+    function = getattr(fastact.variants[variant], name)
     x = values(dtype, lengths(np.dtype(dtype).itemsize)[-1])
     single = alone(function, x)
     for n in range(x.size + 1):
@@ -80,13 +81,13 @@ def test_in_place(variant: str, activation: str, dtype: str) -> None:
         assert y[n:].tobytes() == x[n:].tobytes()
 
 
-@pytest.mark.parametrize(("activation", "dtype"), CASES)
+@pytest.mark.parametrize(("name", "dtype"), CASES)
 @pytest.mark.parametrize(("x_step", "y_step"), [(2, 1), (1, 2), (-1, 1), (1, -1), (3, -2)])
 def test_strided_across_blocks(
-    variant: str, activation: str, dtype: str, x_step: int, y_step: int
+    variant: str, name: str, dtype: str, x_step: int, y_step: int
 ) -> None:
     # Strided data goes through blocks of 4096 bytes: one element less, as many, one more.
-    function = getattr(fastact.variants[variant], activation)
+    function = getattr(fastact.variants[variant], name)
     block = 4096 // np.dtype(dtype).itemsize
     x = values(dtype, abs(x_step) * (2 * block + 1))
     contiguous = function(x)
@@ -127,13 +128,13 @@ def run_beside_forbidden_pages() -> None:
     """Compute up to the last byte before, and from the first byte after, forbidden memory."""
     source, target = Fenced(), Fenced()
     for case in CASES:
-        activation, dtype = case.values
+        name, dtype = case.values
         page = source.page.view(dtype)
         source.protect(1, mmap.PROT_READ | mmap.PROT_WRITE)
         page[:] = values(dtype, page.size)
         source.protect(1, mmap.PROT_READ)
         for variant in fastact.variants.values():
-            function = getattr(variant, activation)
+            function = getattr(variant, name)
             expected = function(page.copy())
             for n in lengths(page.itemsize):
                 for x, y, wanted in zip(
@@ -144,7 +145,7 @@ def run_beside_forbidden_pages() -> None:
                 ):
                     function(x, out=y)
                     if y.tobytes() != wanted.tobytes():
-                        raise SystemExit(f"wrong: {activation} {dtype} {n}")
+                        raise SystemExit(f"wrong: {name} {dtype} {n}")
                     function(x[::-1], out=y[::-1])  # through the block
     # Last: what it looks like when forbidden memory is touched.
     print("done", flush=True)

@@ -28,8 +28,8 @@ def python(script: str) -> str:
     return result.stdout
 
 
-def test_threads_on_shared_input_get_the_same_bits(activation: str, variant: str) -> None:
-    function = getattr(fastact.variants[variant], activation)
+def test_threads_on_shared_input_get_the_same_bits(name: str, variant: str) -> None:
+    function = getattr(fastact.variants[variant], name)
     x = np.random.default_rng(0).normal(scale=4, size=100_003).astype(np.float32)
     before, expected = x.tobytes(), function(x).tobytes()
     start = threading.Barrier(8)
@@ -85,8 +85,8 @@ def gil_is_there() -> bool:
 
 
 @pytest.mark.skipif(not gil_is_there(), reason="this Python has no global lock")
-def test_other_threads_run_during_a_call(activation: str, variant: str) -> None:
-    function = getattr(fastact.variants[variant], activation)
+def test_other_threads_run_during_a_call(name: str, variant: str) -> None:
+    function = getattr(fastact.variants[variant], name)
     x = np.linspace(-4, 4, 1 << 20)
     out, out_strided = np.empty_like(x), np.empty(2 * x.size)[::2]
     for y in (out, out_strided):

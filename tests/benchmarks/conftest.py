@@ -30,7 +30,7 @@ def expected() -> set[tuple[Any, ...]]:
     from fastact.export import FORMS  # needs onnx, which test_arrays.py alone does not
 
     arrays = product(
-        fastact.activations,
+        fastact.activations + fastact.derivatives,
         ("float16", "float32", "float64"),
         (*fastact.variants, "numpy"),
         SIZES,
