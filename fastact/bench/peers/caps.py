@@ -21,6 +21,7 @@ from .timing import Row
 _ONE_THREAD = {
     **dict.fromkeys(["OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_MAX_THREADS"], "1"),
     "NUMBA_NUM_THREADS": "1",
+    "NPROC": "1",  # jax
     "JAX_PLATFORMS": "cpu",
 }
 _CHILD = [sys.executable, "-m", "fastact.bench.peers.child"]
@@ -81,6 +82,7 @@ CAPS = (
             "SIMD_ML_ISA": "avx2",
             "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",  # jax
             "NUMBA_CPU_NAME": "haswell",
+            "NUMBA_CPU_FEATURES": "+avx2,+fma",
         },
         numpy_keeps=("X86_V3", "AVX2", "FMA", "F16C", "AVX", "SSE", "POPCNT", "LAHF"),
     ),
@@ -95,7 +97,8 @@ CAPS = (
             "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
             "SIMD_ML_ISA": "scalar",
             "XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2",
-            "NUMBA_CPU_NAME": "x86-64",
+            "NUMBA_CPU_NAME": "generic",
+            "NUMBA_CPU_FEATURES": "",
         },
         numpy_keeps=("SSE", "POPCNT", "X86_V2"),
     ),

@@ -15,14 +15,15 @@ _REMARKS = {peer.name: peer.remark for peer in PEERS}
 
 HOW = """\
 Every number is the median of nanoseconds per element, with the 10th and 90th percentile in small
-print. Under one restriction of instruction sets, all libraries run in one process, on one thread,
-on the same two arrays (aligned to 64 bytes, normally distributed numbers of standard deviation
-2), and take turns: each runs once in every round, warm, in an order drawn anew, so that a drifting
-machine favours none. A sample repeats the call until it takes about half a millisecond. After the
-timing each result is compared with the exact one: a library that gives up the negative tail of
-GELU has an error of millions of ULP there. What is timed is the statement listed at the end and
-nothing else; `-` means that there is no such call, and the notes say why. A figure marked (!) does
-not count, since the library used several threads or its result is wrong.
+print. Under one restriction of instruction sets, all libraries run in one process, on one
+thread, on the same two arrays (aligned to 64 bytes, normally distributed numbers of standard
+deviation 2), and take turns: each runs once in every round, warm, in an order drawn anew, so
+that a drifting machine favours none; one that is many times slower runs in every fifth round. A
+sample repeats the call until it takes about half a millisecond. After the timing each result is
+compared with the exact one: a library that gives up the negative tail of GELU has an error of
+millions of ULP there. What is timed is the statement listed at the end and nothing else; `-`
+means that there is no such call, and the notes say why. A figure marked (!) does not count,
+since the library used several threads or its result is wrong.
 
 The ratio is the time of the fastest library beside fastact, over fastact's. A plain copy, and
 MKL's distribution function without the multiplication that makes it a GELU, are shown but do not
@@ -31,9 +32,9 @@ count; nor does, under a restriction, a library that cannot be held to it."""
 CAPPING = """\
 The restrictions are the libraries' own settings: `FASTACT_ISA`, `ATEN_CPU_CAPABILITY` (torch),
 `ONEDNN_MAX_CPU_ISA` (torch's and OpenVINO's oneDNN), `MKL_ENABLE_INSTRUCTIONS`, `SIMD_ML_ISA`,
-`XLA_FLAGS=--xla_cpu_max_isa` (jax), `NUMBA_CPU_NAME` and `NPY_DISABLE_CPU_FEATURES`.
-onnxruntime's MLAS has none and uses all that the CPU has. On CPUs that are not Intel's, MKL
-chooses by rules of its own, whatever it is told."""
+`XLA_FLAGS=--xla_cpu_max_isa` (jax), `NUMBA_CPU_NAME`, `NUMBA_CPU_FEATURES` and
+`NPY_DISABLE_CPU_FEATURES`. onnxruntime's MLAS has none and uses all that the CPU has. On CPUs that
+are not Intel's, MKL chooses by rules of its own, whatever it is told, and does not count."""
 
 
 def page(rows: Sequence[Row], head: Sequence[str], notes: Sequence[str] = ()) -> str:

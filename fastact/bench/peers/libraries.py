@@ -13,6 +13,7 @@ import numpy as np
 import fastact
 
 from ..._extras import require
+from ..environment import cpu_name
 from ..session import session_options
 from .peer import Array, Call, Peer, UnsupportedError
 
@@ -264,6 +265,8 @@ class _Mkl:
 
 
 _ALLOCATES = "has no out= and allocates its result in every call"
+# Elsewhere MKL goes by rules of its own, whatever it is told.
+_MKL_OBEYS = "Intel" in cpu_name()
 _CTYPES = "called through ctypes, which takes some 0.4 us of each call"
 
 PEERS = (
@@ -283,8 +286,14 @@ PEERS = (
     Peer("numba", "numba", bind_numba, remark="@vectorize, no fast-math"),
     Peer("numexpr", "numexpr", bind_numexpr, remark="has no erf"),
     Peer("simd-ml-kernels", "simd-ml-kernels", bind_simd_ml_kernels, remark=_ALLOCATES),
-    Peer("MKL HA", "mkl", _Mkl(_HIGH), remark=f"vmsCdfNorm, then times x; {_CTYPES}"),
-    Peer("MKL LA", "mkl", _Mkl(_LOW), remark="the same in its less accurate mode"),
+    Peer(
+        "MKL HA",
+        "mkl",
+        _Mkl(_HIGH),
+        capped=_MKL_OBEYS,
+        remark=f"vmsCdfNorm, then times x; {_CTYPES}",
+    ),
+    Peer("MKL LA", "mkl", _Mkl(_LOW), capped=_MKL_OBEYS, remark="its less accurate mode"),
     Peer(
         "MKL CdfNorm alone",
         "mkl",

@@ -17,10 +17,14 @@ from .workloads import Group, Workload, aligned
 Key = TypeVar("Key")
 
 _SAMPLE_NS = 5e5  # a sample repeats the call for so long, which hides the clock's own cost
-_ROUNDS = 301
+_ROUNDS, _LEAST_ROUNDS = 301, 10
+# One whose sample takes so many times the shortest joins every fifth round only, or there would be
+# few rounds.
+_SLOW, _SLOW_EVERY = 8, 5
 _LARGE = 4_000_000  # arrays from here on get four times as long, or there would be few rounds
 _COMPARED = {"float16": 65_536, "float32": 65_536, "float64": 500}
-_THREADED = 1.3  # CPU seconds per second from which a call has used more than one thread
+# CPU seconds per second from which a call has used more than one thread, and how long to look.
+_THREADED, _LOOK_S = 1.5, 0.03
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ def measure(
 def take_turns(
     calls: Mapping[Key, Call], repeats: Mapping[Key, int], limit_s: float
 ) -> dict[Key, list[float]]:
-    """Time each once in every round, in an order drawn anew, after a round that does not count.
+    """Time each in every round, in an order drawn anew, after a run that does not count.
 
     In a fixed order a neighbour's cache or a scheduler in step with the rounds would always hit
     the same one.
@@ -160,7 +164,7 @@ def take_turns(
     repeats : mapping
         How many runs of each make a sample.
     limit_s : float
-        Seconds after which no new round begins; two count in any case.
+        Seconds after which no new round begins; ten count in any case.
 
     Returns
     -------
@@ -168,16 +172,17 @@ def take_turns(
         For each key the nanoseconds of a run, round by round.
     """
     samples: dict[Key, list[float]] = {key: [] for key in calls}
+    first = {key: call.time(repeats[key]) * repeats[key] for key, call in calls.items()}
+    slow = {key for key, time_ns in first.items() if time_ns > _SLOW * min(first.values())}
     order, rng = list(calls), random.Random(7)
     start = time.perf_counter()
-    for number in range(-1, _ROUNDS):
-        if number >= 2 and time.perf_counter() - start > limit_s:
+    for number in range(_ROUNDS):
+        if number >= _LEAST_ROUNDS and time.perf_counter() - start > limit_s:
             break
         rng.shuffle(order)
         for key in order:
-            sample = calls[key].time(repeats[key])
-            if number >= 0:
-                samples[key].append(sample)
+            if key not in slow or number % _SLOW_EVERY == 0:
+                samples[key].append(calls[key].time(repeats[key]))
     return samples
 
 
@@ -190,7 +195,7 @@ def _repeats(call: Call) -> int:
 def _threads(call: Call, repeats: int) -> dict[str, Any]:
     """See that a call keeps to one thread."""
     cpu, wall = time.process_time(), time.perf_counter()
-    for _ in range(5):
+    while time.perf_counter() < wall + _LOOK_S:
         call.time(repeats)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     return {"error": f"used {cpu / wall:.1f} threads"} if cpu > _THREADED * wall else {}
