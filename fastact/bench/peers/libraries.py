@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
-from functools import cache
-from importlib import metadata
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,8 @@ import numpy as np
 import fastact
 
 from ..._extras import require
-from ..environment import cpu_name
 from ..session import session_options
+from .mkl import HIGH, LOW, OBEYS, bind_mkl
 from .peer import Array, Call, Peer, UnsupportedError
 
 _EXTRA = "peers"
@@ -227,46 +225,7 @@ def bind_simd_ml_kernels(function: str, x: Array, y: Array) -> Call:
     return Call(_choose(function, statements), {**names, "x": x})
 
 
-@cache
-def _mkl() -> ctypes.CDLL:
-    """Load the Math Kernel Library that the distribution mkl brings."""
-    try:
-        files = metadata.files("mkl") or []
-    except metadata.PackageNotFoundError as error:
-        raise ImportError("'mkl' is not installed") from error
-    library = ctypes.CDLL(str(next(f for f in files if "libmkl_rt" in f.name).locate()))
-    library.MKL_Set_Num_Threads(1)
-    return library
-
-
-_HIGH, _LOW = 2, 1  # VML_HA and VML_LA, MKL's accuracy modes
-
-
-class _Mkl:
-    """Binds MKL's normal distribution function through ctypes, times x by np.multiply or alone."""
-
-    def __init__(self, mode: int, product: bool = True) -> None:
-        self.mode, self.product = mode, product
-
-    def __call__(self, function: str, x: Array, y: Array) -> Call:
-        _choose(function, {"gelu": ""})
-        _only(x, "float32", "float64")
-        library = _mkl()
-        cdf = library.vmsCdfNorm if x.dtype == np.float32 else library.vmdCdfNorm
-        cdf.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
-        cdf.restype = None
-        names = {
-            **{"cdf": cdf, "n": x.size, "mode": self.mode, "multiply": np.multiply, "x": x, "y": y},
-            # The pointers hold no reference to the arrays, which stand beside them.
-            **{"px": ctypes.c_void_p(x.ctypes.data), "py": ctypes.c_void_p(y.ctypes.data)},
-        }
-        statement = "cdf(n, px, py, mode)" + ", multiply(x, y, out=y)" * self.product
-        return Call(statement, names, y)
-
-
 _ALLOCATES = "has no out= and allocates its result in every call"
-# Elsewhere MKL goes by rules of its own, whatever it is told.
-_MKL_OBEYS = "Intel" in cpu_name()
 _CTYPES = "called through ctypes, which takes some 0.4 us of each call"
 
 PEERS = (
@@ -289,15 +248,17 @@ PEERS = (
     Peer(
         "MKL HA",
         "mkl",
-        _Mkl(_HIGH),
-        capped=_MKL_OBEYS,
+        partial(bind_mkl, mode=HIGH),
+        capped=OBEYS,
         remark=f"vmsCdfNorm, then times x; {_CTYPES}",
     ),
-    Peer("MKL LA", "mkl", _Mkl(_LOW), capped=_MKL_OBEYS, remark="its less accurate mode"),
+    Peer(
+        "MKL LA", "mkl", partial(bind_mkl, mode=LOW), capped=OBEYS, remark="its less accurate mode"
+    ),
     Peer(
         "MKL CdfNorm alone",
         "mkl",
-        _Mkl(_HIGH, product=False),
+        partial(bind_mkl, mode=HIGH, product=False),
         counts=False,
         remark="mode HA, without the multiplication by x: not yet a GELU",
     ),
