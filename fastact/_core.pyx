@@ -135,6 +135,8 @@ def make_ufuncs(int variant):
             &functions[start], &data[variant][start], &type_numbers[2 * start], stop - start,
             1, 1, -1, found[variant].loops[start].activation, docs[-1], 0)
         (<PyUFuncObject *>ufunc).type_resolver = resolve_types
+        if hasattr(ufunc, "__dict__"):  # where NumPy lets us say where pickle finds it
+            ufunc.__module__ = "fastact"
         ufuncs[name.decode()] = ufunc
         start = stop
     return ufuncs

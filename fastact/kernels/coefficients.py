@@ -67,6 +67,14 @@ def correction(t: Real) -> Real:
     return SQRT_HALF_PI - (1 / upper_tail_ratio(t) - 1) / t
 
 
+def _polynomial(coefficients: Sequence[Real], x: Real) -> Real:
+    """Evaluate a polynomial, lowest coefficient first."""
+    value = mp.mpf(0)
+    for c in reversed(coefficients):
+        value = value * x + c
+    return value
+
+
 def _grid(b: Real, count: int) -> list[Real]:
     # Denser towards 0, where the functions of the upper tail vary.
     return [b * ((1 - mp.cos(mp.pi * (i + mp.mpf(1) / 2) / count)) / 2) ** 2 for i in range(count)]
@@ -121,7 +129,7 @@ def minimax(
                     matrix[i, j] = x**j
                 for j in range(1, denominator + 1):
                     matrix[i, numerator + j] = -target * x**j
-                matrix[i, count - 1] = -sign / w * mp.polyval(q[::-1], x)
+                matrix[i, count - 1] = -sign / w * _polynomial(q, x)
                 right[i] = target
             solution = mp.lu_solve(matrix, right)
             q = [mp.mpf(1), *solution[numerator + 1 : count - 1]]
@@ -132,7 +140,7 @@ def minimax(
         p = list(solution[: numerator + 1])
         extrema: list[tuple[Real, Real]] = []
         for x, y, w in values:
-            error = (mp.polyval(p[::-1], x) / mp.polyval(q[::-1], x) - y) * w
+            error = (_polynomial(p, x) / _polynomial(q, x) - y) * w
             if extrema and extrema[-1][1] * error > 0:
                 if abs(error) > abs(extrema[-1][1]):
                     extrema[-1] = (x, error)
@@ -202,7 +210,7 @@ def tail_coefficients(form: Format) -> tuple[list[Real], list[Real], Real]:
     columns, target = [], []
     for t in grid:
         ratio = upper_tail_ratio(t)
-        scale = -t * ratio / mp.polyval(n[::-1], t)
+        scale = -t * ratio / _polynomial(n, t)
         columns.append([scale * t**j for j in range(m)])
         target.append(1 - ratio * (1 + t * k))
     c = rounded_fit(columns, target, form.digits, range(m - 1, -1, -1))
