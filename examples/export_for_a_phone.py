@@ -14,12 +14,13 @@ def main() -> None:
     found = cost(cnn("digits", "gelu"))
     print(f"digits CNN: {found.parameters} parameters, {found.macs} multiply-accumulates\n")
 
-    for target in ("onnxruntime>=1.15", "onnxruntime>=1.17", "openvino", "mnn"):
+    for target in ("onnxruntime>=1.15", "onnxruntime>=1.18", "openvino", "tract"):
         print(cnn("digits", "gelu", target=target).doc_string)
-    try:
-        cnn("digits", "gelu", target="nnapi")
-    except ValueError as error:
-        print(f"not for nnapi: {error}")
+    for target in ("mnn", "nnapi"):
+        try:
+            cnn("digits", "gelu", target=target)
+        except ValueError as error:
+            print(f"not for {target}: {error}")
     print(cnn("digits", "gelu_tanh", target="nnapi").doc_string)
 
     print(f"\n{'':28}{'bytes':>6}  accuracy")

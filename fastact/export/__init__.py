@@ -14,7 +14,8 @@ from .models import activation, cnn  # noqa: E402
 from .quantization import quantize  # noqa: E402
 from .reading import ModelError  # noqa: E402
 from .rewriting import Rewritten, rewrite  # noqa: E402
-from .targets import TARGETS, Target  # noqa: E402
+from .support import Target  # noqa: E402
+from .targets import TARGETS  # noqa: E402
 
 __all__ = [
     "ARCHITECTURES",

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from . import forms, table
 from .forms import DEFAULT_OPSET
 from .graph import lowest_ir
+from .support import Support, Target
 from .table import TABLE
-from .targets import Support, Target, find
+from .targets import find
 
 
 class Choice(NamedTuple):
@@ -64,10 +65,10 @@ def choose(
     --------
     >>> choose("gelu", opset=13)[:3]
     ('erf', 13, 7)
-    >>> choose("gelu", "onnxruntime>=1.17")[:3]
+    >>> choose("gelu", "onnxruntime>=1.18")[:3]
     ('op', 20, 9)
-    >>> print(choose("gelu_tanh", "mnn").reason)
-    gelu_tanh as 'tanh', opset 17, IR 8: MNN computes it right (run: 3.6.1)
+    >>> print(choose("silu", "mnn").reason)
+    silu as 'sigmoid', opset 17, IR 8: MNN runs it as one operator (run: 3.6.1)
     """
     if target is None:
         if form == TABLE:

@@ -16,7 +16,8 @@ from .opsets import opset_of
 from .rewriting import load
 from .scopes import scopes
 from .sites import Site
-from .targets import TARGETS, Support
+from .support import Support
+from .targets import TARGETS
 
 _ONNXRUNTIME = "onnxruntime>="
 # What runtimes of `TARGETS` are known to make of a spelling that is no form of FORMS.

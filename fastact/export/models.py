@@ -174,7 +174,7 @@ def cnn(
     >>> model = cnn("digits", "relu", batch="n")
     >>> [node.op_type for node in model.graph.node][:2]
     ['Conv', 'Relu']
-    >>> cnn("digits", "gelu", target="onnxruntime>=1.17").graph.node[1].op_type
+    >>> cnn("digits", "gelu", target="onnxruntime>=1.18").graph.node[1].op_type
     'Gelu'
     """
     architecture = ARCHITECTURES[one_of("architecture", arch, ARCHITECTURES)]

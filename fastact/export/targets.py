@@ -7,105 +7,18 @@ its documentation. Where a row says nothing about a form, nothing is known, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from enum import IntEnum
 
 from .checks import one_of
 from .forms import FORMS
+from .support import Support, Target
 from .table import TABLE
-
-
-class Support(IntEnum):
-    """What a runtime makes of a form, the worst first."""
-
-    NO = 0
-    WRONG = 1
-    UNKNOWN = 2
-    RUNS = 3
-    FUSED = 4
-
-
-@dataclass(frozen=True)
-class Target:
-    """A runtime.
-
-    Parameters
-    ----------
-    runtime : str
-        Its name for people.
-    source : str
-        How its facts were found, and with which version.
-    opset : int, optional
-        The newest opset it reads; None if not known.
-    has : frozenset of str, optional
-        All operators it has, in the default domain; None if no list is known.
-    lacks : frozenset of str, optional
-        Operators that it is known not to have.
-    notes : mapping, optional
-        For (activation, form) what is known beyond that.
-    """
-
-    runtime: str
-    source: str
-    opset: int | None = None
-    has: frozenset[str] | None = None
-    lacks: frozenset[str] = frozenset()
-    notes: Mapping[tuple[str, str], tuple[Support, str]] = field(default_factory=dict)
-
-    def missing(self, operators: Iterable[str]) -> list[str]:
-        """Tell which operators the runtime does not have.
-
-        Parameters
-        ----------
-        operators : iterable of str
-            Names in ONNX's default domain.
-
-        Returns
-        -------
-        list of str
-            Those, sorted; what is not known to be missing is not among them.
-
-        Examples
-        --------
-        >>> TARGETS["nnapi"].missing(["Conv", "Erf"])
-        ['Erf']
-        """
-        wanted = set(operators)
-        return sorted(wanted & self.lacks if self.has is None else wanted - self.has)
-
-    def support(self, activation: str, form: str, operators: Iterable[str]) -> tuple[Support, str]:
-        """Tell what the runtime makes of an activation in one of its forms.
-
-        Parameters
-        ----------
-        activation, form : str
-            The activation and its form.
-        operators : iterable of str
-            Those that the form consists of.
-
-        Returns
-        -------
-        support : Support
-            How well it runs.
-        note : str
-            That in words.
-        """
-        missing = self.missing(operators)
-        if missing:
-            return Support.NO, f"has no {' and no '.join(missing)}"
-        if (activation, form) in self.notes:
-            return self.notes[activation, form]
-        if self.has is not None:
-            return Support.RUNS, "has its operators"
-        return Support.UNKNOWN, "was not tried with it"
 
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_FUSED = Support.FUSED, "runs it as one operator"
+_ONE = Support.FUSED, "runs it as one operator"
 _RUNS = Support.RUNS, "runs it operator by operator"
 _EXACT = Support.RUNS, "computes it right"
 
@@ -113,9 +26,9 @@ _EXACT = Support.RUNS, "computes it right"
 _ONNXRUNTIME = {
     ("relu", "op"): (Support.FUSED, "folds it into the convolution before it"),
     ("relu6", "clip"): (Support.FUSED, "folds it into the convolution before it"),
-    ("gelu", "op"): _FUSED,
+    ("gelu", "op"): _ONE,
     ("gelu", "erf"): (Support.FUSED, "makes it one Gelu"),
-    ("gelu_tanh", "op"): _FUSED,
+    ("gelu_tanh", "op"): _ONE,
     ("gelu_tanh", "tanh"): (Support.RUNS, "runs it as 9 operators, never fused"),
     ("gelu_quick", "quick"): (Support.FUSED, "makes it one QuickGelu"),
     ("silu", "sigmoid"): (Support.FUSED, "makes it one QuickGelu with alpha = 1"),
@@ -123,6 +36,12 @@ _ONNXRUNTIME = {
     ("hard_swish", "hard_sigmoid"): _RUNS,
     ("hard_swish", "clip"): _RUNS,
     **{(name, TABLE): (Support.RUNS, "looks it up, slower than it computes") for name in FORMS},
+}
+
+# Which reads the operator Gelu, but has no kernel for it.
+_ONNXRUNTIME_1_17 = {
+    ("gelu", "op"): (Support.RUNS, "runs it as 9 operators"),
+    ("gelu_tanh", "op"): (Support.RUNS, "runs it as 14 operators"),
 }
 
 # The first version of each generation that was run, and the newest opset it loads.
@@ -164,7 +83,7 @@ TARGETS = {
             f"onnxruntime from {major}.{minor} on",
             "run: 1.15.1 to 1.32.0",
             opset,
-            notes=_ONNXRUNTIME,
+            notes=_ONNXRUNTIME | (_ONNXRUNTIME_1_17 if (major, minor) == (1, 17) else {}),
         )
         for (major, minor), opset in _ONNXRUNTIME_OPSETS.items()
     },
@@ -181,31 +100,45 @@ TARGETS = {
         "onnxruntime's QNN provider",
         "its source and documentation",
         lacks=frozenset({"Erf"}),
-        notes={("relu", "op"): _RUNS, ("gelu", "op"): _FUSED, ("gelu_tanh", "tanh"): _RUNS},
+        notes={("relu", "op"): _RUNS, ("gelu", "op"): _ONE, ("gelu_tanh", "tanh"): _RUNS},
     ),
     "openvino": Target(
         "OpenVINO",
         "run: 2026.4",
         notes={
             ("relu", "op"): (Support.FUSED, "folds it into the convolution before it"),
+            ("relu6", "clip"): _ONE,
             ("gelu", "op"): (Support.FUSED, "folds it into the convolution before it"),
             ("gelu", "erf"): (Support.FUSED, "makes it one Gelu"),
+            ("gelu_tanh", "op"): _ONE,
             ("gelu_tanh", "tanh"): (Support.FUSED, "makes it one Gelu"),
+            ("gelu_quick", "quick"): _ONE,
+            ("silu", "sigmoid"): _ONE,
+            ("hard_swish", "op"): _ONE,
+            ("hard_swish", "hard_sigmoid"): _RUNS,
+            ("hard_swish", "clip"): _ONE,
         },
     ),
     "tract": Target(
         "tract",
         "run: 0.23.9",
         notes={
-            ("relu", "op"): _EXACT,
-            ("gelu", "op"): _EXACT,
-            ("gelu", "erf"): _EXACT,
-            ("gelu_tanh", "tanh"): _EXACT,
+            ("relu", "op"): _ONE,
+            ("relu6", "clip"): _ONE,
+            ("gelu", "op"): _ONE,
+            ("gelu", "erf"): (Support.FUSED, "makes it one GeluExact"),
+            ("gelu_tanh", "op"): _ONE,
+            ("gelu_tanh", "tanh"): _RUNS,
+            ("gelu_quick", "quick"): _RUNS,
+            ("silu", "sigmoid"): _ONE,
+            ("hard_swish", "op"): _ONE,
+            ("hard_swish", "hard_sigmoid"): _RUNS,
+            ("hard_swish", "clip"): _RUNS,
         },
     ),
     "ncnn": Target(
         "ncnn through pnnx",
-        "run",
+        "run by hand",
         notes={
             ("relu", "op"): _EXACT,
             ("gelu", "op"): _EXACT,
@@ -220,17 +153,24 @@ TARGETS = {
         "MNN",
         "run: 3.6.1",
         notes={
-            ("relu", "op"): _EXACT,
+            ("relu", "op"): _ONE,
+            ("relu6", "clip"): _ONE,
             ("gelu", "op"): (Support.WRONG, "computes an approximation that is 4.7e-4 off"),
-            ("gelu", "erf"): _EXACT,
-            ("gelu_tanh", "tanh"): _EXACT,
+            ("gelu", "erf"): (Support.WRONG, "makes it its operator, which is 4.7e-4 off"),
+            ("gelu_tanh", "op"): (Support.WRONG, "computes an approximation that is 1.8e-4 off"),
+            ("gelu_tanh", "tanh"): _RUNS,
+            ("gelu_quick", "quick"): _RUNS,
+            ("silu", "sigmoid"): _ONE,
+            ("hard_swish", "op"): _ONE,
+            ("hard_swish", "hard_sigmoid"): _RUNS,
+            ("hard_swish", "clip"): _ONE,
         },
     ),
     "tensorrt": Target(
         "TensorRT",
         "the source of 8.4",
         notes={
-            ("relu", "op"): _FUSED,
+            ("relu", "op"): _ONE,
             ("gelu", "erf"): (Support.RUNS, "runs it in float32 and float16"),
             ("gelu_tanh", "tanh"): (Support.RUNS, "runs it, in int8 too"),
         },

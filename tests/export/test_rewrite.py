@@ -111,7 +111,7 @@ def test_an_opset_alone_changes_only_what_it_must() -> None:
         ("onnxruntime>=1.15", "gelu", "op", "erf", 19),
         ("onnxruntime>=1.17", "gelu", "erf", "erf", 17),
         ("ncnn", "gelu_tanh", "op", "tanh", 20),
-        ("mnn", "gelu", "op", "erf", 20),
+        ("mnn", "gelu_tanh", "op", "tanh", 20),
         ("qnn", "gelu", "erf", "op", 20),
         ("rknn", "gelu", "op", "erf", 19),
     ],
