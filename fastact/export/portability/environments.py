@@ -55,8 +55,10 @@ def prepare(runtime: Runtime, folder: Path) -> Path:
     ready = place / "ready"
     if not ready.exists():
         venv.create(place, clear=True, with_pip=True)
-        # Wheels only: a runtime that must be compiled first is no runtime to be tried on.
+        # Wheels only: a runtime that must be compiled first is none to be tried on. Most modules
+        # are never imported, so that compiling all of them would take longer than it saves.
         pip = [str(python), "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
+        pip.append("--no-compile")
         done = subprocess.run([*pip, *runtime.requirements], text=True, capture_output=True)
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
