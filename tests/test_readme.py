@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import fastact
+from fastact.export import TARGETS
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -24,6 +27,7 @@ COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]
 FASTACT = [line for line in COMMANDS if re.match(r"(FASTACT_ISA=\w+ )?fastact ", line)]
 PYTEST = [line for line in COMMANDS if line.startswith("pytest ")]
 SCRIPTS = [line for line in COMMANDS if line.startswith("python ")]
+NAMES = fastact.activations + fastact.derivatives
 
 
 def shell(command, cwd):
@@ -64,13 +68,35 @@ def test_nothing_stands_before_the_two_commands():
     assert fence == "```sh"
 
 
+def written(command):
+    """Name the files that a command says it writes."""
+    files = re.findall(r"(?:-o|--json|rewrite \S+) (\S+)", command)
+    if "--ort" in command:
+        stem = Path(files[0]).stem
+        files += [f"{stem}.ort", f"{stem}.required_operators.config"]
+    return files
+
+
+def maker(command):
+    """Find the command that makes the model which another one reads, if it reads one."""
+    read = re.match(r"fastact (?:inspect|rewrite) (\S+)", command)
+    if read is None:
+        return None
+    earlier = FASTACT[: FASTACT.index(command)]
+    (found,) = [other for other in earlier if read[1] in written(other)]
+    return found
+
+
 @pytest.mark.parametrize("command", FASTACT)
 def test_fastact_command(command, tmp_path):
+    there = []
+    if (first := maker(command)) is not None:
+        assert shell(first, tmp_path).returncode == 0
+        there = written(first)
     done = shell(command, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
-    named = re.findall(r"(?:-o|--json) (\S+)", command)
-    assert [path.name for path in tmp_path.iterdir()] == named
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(there + written(command))
 
 
 @pytest.mark.parametrize("command", PYTEST)
@@ -93,6 +119,34 @@ def test_the_table_of_speed_is_made_by_a_script(tmp_path):
     assert done.stdout.startswith(
         "| ns per element | n = 1,024 |\n|---|---:|\n| gelu, avx2 | 0.50 |\n\nfloat32, medians"
     )
+
+
+def test_the_table_of_accuracy_is_that_of_the_registry():
+    section = README.partition("\n## Accuracy\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\w[\w, ]*) \|((?: [\d.]+ \|){4})$", section, flags=re.MULTILINE)
+    told = {}
+    for names, cells in rows:
+        bounds = [float(cell) for cell in cells.split("|") if cell.strip()]
+        told |= dict.fromkeys(names.split(", "), bounds)
+    assert sorted(told) == sorted(NAMES)
+    dtypes = ("float32", "float64")
+    for name, bounds in told.items():
+        for variant in fastact.variants:
+            here = [fastact.max_ulp(name, dtype, variant=variant) for dtype in dtypes]
+            # The baseline of x86 has no fused multiply-add; elsewhere it may have.
+            assert here == (bounds[2:] if variant == "scalar" else bounds[:2]), (name, variant)
+
+
+def test_every_function_is_named():
+    for name in NAMES:
+        assert f"`{name}`" in README
+
+
+def test_every_target_is_named():
+    sentence = README[README.index("* `--target`") : README.index("* `digits`")]
+    for name in TARGETS:
+        word = re.match(r"[a-z]+", name)[0]
+        assert word in sentence.lower(), name
 
 
 def test_layout_names_what_is_there():
