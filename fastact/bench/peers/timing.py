@@ -152,7 +152,7 @@ def measure(
 def take_turns(
     calls: Mapping[Key, Call], repeats: Mapping[Key, int], limit_s: float
 ) -> dict[Key, list[float]]:
-    """Time each in every round, in an order drawn anew, after a run that does not count.
+    """Time each in every round, in an order drawn anew, after two runs that do not count.
 
     In a fixed order a neighbour's cache or a scheduler in step with the rounds would always hit
     the same one.
@@ -172,7 +172,10 @@ def take_turns(
         For each key the nanoseconds of a run, round by round.
     """
     samples: dict[Key, list[float]] = {key: [] for key in calls}
-    first = {key: call.time(repeats[key]) * repeats[key] for key, call in calls.items()}
+    first = {
+        key: min(call.time(repeats[key]) for _ in range(2)) * repeats[key]
+        for key, call in calls.items()
+    }
     slow = {key for key, time_ns in first.items() if time_ns > _SLOW * min(first.values())}
     order, rng = list(calls), random.Random(7)
     start = time.perf_counter()
