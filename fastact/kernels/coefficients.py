@@ -23,6 +23,7 @@ GELU_GRAD_CLAMP = mp.mpf("38.75")
 GELU_GRAD_DEGREE = 10
 TABLE_SIZE = 8  # the floats that one permutation instruction of AVX2 looks up
 TABLE_DEGREE = 7
+TABLE_LEAST = mp.mpf(2) ** -60  # smaller t are taken for it
 TABLE_FIRST = mp.mpf("2.375")  # SHIFT: w where t is 0; its exponent gives the index 0
 
 LN2 = mp.log(2)
@@ -247,8 +248,9 @@ def tail_table(clamp: Real) -> list[tuple[Real, list[Real]]]:
         middle = (a + b) / 2
         step = mp.mpf(2) ** (mp.floor(mp.log(middle, 2)) - 10)
         candidates = [(mp.nint(middle / step) + k) * step for k in range(-12, 13)]
-        # 2 R(0) = 1 is exact, and makes gelu(x) = x/2 exact for tiny x.
-        centre = mp.mpf(0) if a == 0 else min(candidates, key=_rounding_error_of_ratio)
+        # 2 R(0) = 1 is exact, and makes gelu(x) = x/2 exact for tiny x. Just above 0, so that the
+        # rest is positive for the least t that it is computed for, and gelu(-0.0) is -0.0.
+        centre = 2 * TABLE_LEAST if a == 0 else min(candidates, key=_rounding_error_of_ratio)
         margin = mp.mpf("1e-6")  # w is rounded
         low, high = a - centre - margin, b - centre + margin
         grid = [(low + high) / 2 + u for u in _symmetric_grid((high - low) / 2, 10 * TABLE_DEGREE)]
@@ -334,6 +336,7 @@ def constants() -> dict[str, Real]:
             clamp = mp.mpf(form.gelu_clamp)
             put("TABLE_SCALE", table_scale(clamp))
             put("TABLE_SHIFT", TABLE_FIRST)
+            put("TABLE_LEAST", TABLE_LEAST)
             # The fraction of TABLE_FIRST, as its bits.
             put("TABLE_OFFSET", (TABLE_FIRST / 2 - 1) * 2**23)
             for i, (centre, coefficients) in enumerate(tail_table(clamp)):

@@ -13,8 +13,9 @@
  * With t = |x| and e = exp(-|v|) each is relu(x) - t e / (1 + e), again without cancellation.
  *
  * 1. e = 2^-z, z = t w. z reaches the number of exponents, so w comes with a low part.
- * 2. n = -round(z), r = z + n, 2^-r = 1 + r s(r): a polynomial, with its rounding error.
- * 3. y = relu(x) - t 2^n 2^-r / (1 + e), corrected, biased and summed as above. */
+ * 2. n = -round(z), r = z + n, 2^-r = 1 + r s(r): a polynomial, in float64 with its rounding error.
+ * 3. y = relu(x) - t 2^n 2^-r / (1 + e), corrected, biased and summed as in gelu.h. The scale that
+ *    takes the bias back is in the coefficients of s. */
 
 /* 2^-r = 1 + r (E0 + E1 r + ...) on [-1/2, 1/2], relative error 2^-27.6 */
 #define FLOAT32_LOGISTIC_E0 -0x1.62e43p-1f
@@ -24,36 +25,31 @@
 #define FLOAT32_LOGISTIC_E4 -0x1.5f0bdap-10f
 #define FLOAT32_LOGISTIC_E5 0x1.3f994ap-13f
 
-/* Steps 1 and 2: returns 2^-r / SCALE, its rounding error in *low, and 2^n SCALE in *scale. */
-static inline float exp2_product_float32(float t, float w, float w_low, float *low,
-                                         float *scale) {
+/* Steps 1 and 2: returns 2^-r / SCALE, and 2^n SCALE in *scale. */
+static inline float exp2_product_float32(float t, float w, float w_low, float *scale) {
     float n_bits = madd_float32(-t, w, FLOAT32_ROUND);
     float n = n_bits - FLOAT32_ROUND;
     float r = cancel_float32(t, w, n);
     r = madd_float32(t, w_low, r);
     *scale = float32_of_bits(bits_float32(n_bits) << 23);
 
-    float s = FLOAT32_LOGISTIC_E5;
-    s = madd_float32(s, r, FLOAT32_LOGISTIC_E4);
-    s = madd_float32(s, r, FLOAT32_LOGISTIC_E3);
-    s = madd_float32(s, r, FLOAT32_LOGISTIC_E2);
-    s = madd_float32(s, r, FLOAT32_LOGISTIC_E1);
-    s = madd_float32(s, r, FLOAT32_LOGISTIC_E0);
-    s = s / FLOAT32_SCALE;
-    float power = madd_float32(s, r, 1 / FLOAT32_SCALE);
-    *low = cancel_float32(s, r, 1 / FLOAT32_SCALE - power);
-    return power;
+    float s = FLOAT32_LOGISTIC_E5 / FLOAT32_SCALE;
+    s = madd_float32(s, r, FLOAT32_LOGISTIC_E4 / FLOAT32_SCALE);
+    s = madd_float32(s, r, FLOAT32_LOGISTIC_E3 / FLOAT32_SCALE);
+    s = madd_float32(s, r, FLOAT32_LOGISTIC_E2 / FLOAT32_SCALE);
+    s = madd_float32(s, r, FLOAT32_LOGISTIC_E1 / FLOAT32_SCALE);
+    s = madd_float32(s, r, FLOAT32_LOGISTIC_E0 / FLOAT32_SCALE);
+    return madd_float32(s, r, 1 / FLOAT32_SCALE);
 }
 
 static inline float logistic_unit_float32(float x, float t, float w, float w_low) {
-    float power_low, scale;
-    float power = exp2_product_float32(t, w, w_low, &power_low, &scale);
+    float scale;
+    float power = exp2_product_float32(t, w, w_low, &scale);
     float denominator = madd_float32(power, scale, 1.0f);
     float denominator_low = madd_float32(power, scale, 1.0f - denominator);
-    denominator_low = madd_float32(power_low, scale, denominator_low);
 
     float tail = power / denominator;
-    float remainder = cancel_float32(-tail, denominator, power) + power_low;
+    float remainder = cancel_float32(-tail, denominator, power);
     remainder = madd_float32(-tail, denominator_low, remainder);
     float g = remainder * rough_inverse_float32(denominator);
 
@@ -84,18 +80,17 @@ static inline double exp2_product_float64(double t, double w, double w_low, doub
     r = madd_float64(t, w_low, r);
     *scale = float64_of_bits(bits_float64(n_bits) << 52);
 
-    double s = FLOAT64_LOGISTIC_E10;
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E9);
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E8);
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E7);
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E6);
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E5);
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E4);
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E3);
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E2);
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E1);
-    s = madd_float64(s, r, FLOAT64_LOGISTIC_E0);
-    s = s / FLOAT64_SCALE;
+    double s = FLOAT64_LOGISTIC_E10 / FLOAT64_SCALE;
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E9 / FLOAT64_SCALE);
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E8 / FLOAT64_SCALE);
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E7 / FLOAT64_SCALE);
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E6 / FLOAT64_SCALE);
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E5 / FLOAT64_SCALE);
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E4 / FLOAT64_SCALE);
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E3 / FLOAT64_SCALE);
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E2 / FLOAT64_SCALE);
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E1 / FLOAT64_SCALE);
+    s = madd_float64(s, r, FLOAT64_LOGISTIC_E0 / FLOAT64_SCALE);
     double power = madd_float64(s, r, 1 / FLOAT64_SCALE);
     *low = cancel_float64(s, r, 1 / FLOAT64_SCALE - power);
     return power;

@@ -31,6 +31,7 @@ typedef __m512i vector_bits;
 #define v_nmadd(a, b, c) _mm512_fnmadd_ps(a, b, c) /* c - a b */
 #define v_abs(x) _mm512_abs_ps(x)
 #define v_min(x, c) _mm512_min_ps(x, c)  /* x < c ? x : c */
+#define v_max(x, c) _mm512_max_ps(x, c)
 #define v_relu(x) _mm512_max_ps(_mm512_setzero_ps(), x) /* 0 > x ? 0 : x */
 /* The instruction takes four bits of the index, of which the highest is not ours. */
 typedef __m512 v_table;
@@ -64,6 +65,7 @@ typedef __m256i vector_bits;
 #define v_nmadd(a, b, c) _mm256_fnmadd_ps(a, b, c)
 #define v_abs(x) _mm256_and_ps(x, v_of_bits(_mm256_set1_epi32(0x7FFFFFFF)))
 #define v_min(x, c) _mm256_min_ps(x, c)
+#define v_max(x, c) _mm256_max_ps(x, c)
 #define v_relu(x) _mm256_max_ps(_mm256_setzero_ps(), x)
 /* The instruction takes the low three bits of the index. */
 typedef __m256 v_table;
@@ -98,6 +100,7 @@ typedef uint32x4_t vector_bits;
 #define v_abs(x) vabsq_f32(x)
 /* As the comparison, but for a signalling NaN, which stays NaN. */
 #define v_min(x, c) vminnmq_f32(x, c)
+#define v_max(x, c) vmaxnmq_f32(x, c)
 /* Not vmaxq, which makes -0.0 a 0.0. */
 #define v_relu(x) vbslq_f32(vcgtq_f32(vdupq_n_f32(0.0f), x), vdupq_n_f32(0.0f), x)
 static inline vector v_relu6(vector x) {
