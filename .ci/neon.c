@@ -1,6 +1,6 @@
-/* Runs a kernel of the neon variant over a stream: neon ACTIVATION TYPE < input > output.
+/* Runs a kernel of the neon variant over a stream: neon FUNCTION TYPE < input > output.
  *
- * TYPE is NumPy's character: e, f or d. Used by neon.py, under an emulator. */
+ * TYPE is NumPy's character: e, f or d, or E for bfloat16. Used by neon.py, under an emulator. */
 
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "registry.h"
 
 extern const fastact_loop fastact_loops_neon[FASTACT_LOOP_COUNT];
+extern const fastact_loop fastact_bfloat16_loops_neon[FASTACT_FUNCTION_COUNT];
 
 /* A prime, so that the last call of a vector loop is left with every kind of remainder. */
 enum { ELEMENTS = 1009 };
@@ -25,12 +26,17 @@ static int run(const fastact_loop *loop) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = 0; argc == 3 && i < FASTACT_LOOP_COUNT; i++) {
-        const fastact_loop *loop = &fastact_loops_neon[i];
-        if (strcmp(loop->activation, argv[1]) == 0 && loop->type == argv[2][0]) {
-            return run(loop);
+    if (argc == 3) {
+        int is_bfloat16 = argv[2][0] == 'E';
+        const fastact_loop *loop = is_bfloat16 ? fastact_bfloat16_loops_neon : fastact_loops_neon;
+        const fastact_loop *end = loop + (is_bfloat16 ? FASTACT_FUNCTION_COUNT : FASTACT_LOOP_COUNT);
+        for (; loop < end; loop++) {
+            if (strcmp(loop->activation, argv[1]) == 0
+                && (is_bfloat16 || loop->type == argv[2][0])) {
+                return run(loop);
+            }
         }
     }
-    fputs("usage: neon ACTIVATION e|f|d\n", stderr);
+    fputs("usage: neon FUNCTION e|f|d|E\n", stderr);
     return 2;
 }

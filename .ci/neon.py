@@ -12,12 +12,18 @@ import sys
 import tempfile
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 
 import fastact
 
 # Distances of the bit patterns: primes that leave a few hundred thousand values of each dtype.
-STRIDES = {"float16": 1, "float32": 10_007, "float64": 30_000_000_000_011}
+STRIDES = {
+    np.dtype(np.float16): 1,
+    np.dtype(ml_dtypes.bfloat16): 1,
+    np.dtype(np.float32): 10_007,
+    np.dtype(np.float64): 30_000_000_000_011,
+}
 
 
 def constants(path: Path) -> dict[str, list[str]]:
@@ -44,14 +50,14 @@ def compile_driver(source: Path, program: Path) -> None:
 def every_kind_of_bits(dtype: np.dtype) -> np.ndarray:
     """Return values of every exponent and both signs, subnormals, infinities and NaN."""
     size = 8 * dtype.itemsize
-    count = -(-(2**size) // STRIDES[dtype.name])
-    patterns = np.arange(count, dtype=np.uint64) * np.uint64(STRIDES[dtype.name])
+    count = -(-(2**size) // STRIDES[dtype])
+    patterns = np.arange(count, dtype=np.uint64) * np.uint64(STRIDES[dtype])
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
     return np.concatenate([patterns.astype(f"u{dtype.itemsize}").view(dtype), special])
 
 
 def main(source: Path) -> int:
-    """Return the number of activations, dtypes and variants that differ."""
+    """Return the number of functions, dtypes and variants that differ."""
     # Those with a fused multiply-add return the same bits; the x86 baseline has its own bounds.
     variants = {name: ufuncs for name, ufuncs in fastact.variants.items() if name != "scalar"}
     if not variants:
@@ -61,20 +67,20 @@ def main(source: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "neon"
         compile_driver(source, program)
-        for activation in fastact.activations:
-            for dtype in map(np.dtype, STRIDES):
+        for function in fastact.activations + fastact.derivatives:
+            for dtype in STRIDES:
                 x = every_kind_of_bits(dtype)
-                command = ["qemu-aarch64", program, activation, dtype.char]
+                command = ["qemu-aarch64", program, function, dtype.char]
                 done = subprocess.run(command, input=x.tobytes(), capture_output=True, check=True)
                 neon = np.frombuffer(done.stdout, dtype)
                 bits = f"u{dtype.itemsize}"
                 for name, ufuncs in variants.items():
-                    here = getattr(ufuncs, activation)(x)
+                    here = getattr(ufuncs, function)(x)
                     same = (neon.view(bits) == here.view(bits)) | (np.isnan(neon) & np.isnan(here))
                     wrong = x[~same]
                     failures += bool(wrong.size)
                     found = f"differ at {wrong.size}, first {wrong[0]!r}" if wrong.size else "equal"
-                    print(f"neon, {name:8}{activation:11}{dtype.name:9}{x.size:8} values {found}")
+                    print(f"neon, {name:8}{function:15}{dtype.name:9}{x.size:8} values {found}")
     return failures
 
 

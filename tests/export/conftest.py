@@ -12,10 +12,18 @@ import onnx
 import onnxruntime
 import pytest
 
+from fastact.export import targets
+
 Array = npt.NDArray[Any]
+
+_VERSION = ".".join(onnxruntime.__version__.split(".")[:2])
+_LOADABLE = targets.find(f"onnxruntime>={_VERSION}").opset or onnx.defs.onnx_opset_version()
 
 
 def _session(model: onnx.ModelProto, **options: Any) -> onnxruntime.InferenceSession:
+    opset = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
+    if opset > _LOADABLE:
+        pytest.skip(f"onnxruntime {_VERSION} loads opsets up to {_LOADABLE}")
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = 1
     settings.inter_op_num_threads = 1
@@ -27,6 +35,12 @@ def _session(model: onnx.ModelProto, **options: Any) -> onnxruntime.InferenceSes
     return onnxruntime.InferenceSession(
         model.SerializeToString(), settings, providers=["CPUExecutionProvider"]
     )
+
+
+@pytest.fixture(scope="session")
+def newest_loadable() -> int:
+    """Tell the newest opset that both the installed onnx and the installed onnxruntime know."""
+    return min(onnx.defs.onnx_opset_version(), _LOADABLE)
 
 
 @pytest.fixture(scope="session")
