@@ -16,7 +16,8 @@ def main() -> None:
 
     for target in ("onnxruntime>=1.15", "onnxruntime>=1.18", "openvino", "tract"):
         print(cnn("digits", "gelu", target=target).doc_string)
-    for target in ("mnn", "nnapi"):
+    print(cnn("digits", "gelu", target="nnapi").doc_string)
+    for target in ("mnn", "tflite-micro"):
         try:
             cnn("digits", "gelu", target=target)
         except ValueError as error:

@@ -196,7 +196,7 @@ def usable_cpus():
 def set_num_threads(threads=None):
     """Let calls on large contiguous arrays use several threads.
 
-    An array is split when each thread gets at least 131,072 elements; smaller ones and strided
+    An array is split when each thread gets at least 262,144 elements; smaller ones and strided
     ones are computed by the calling thread alone, as all are at first. The results are the same
     bits. A process forked later may go on using threads.
 

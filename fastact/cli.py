@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from . import __version__, activations, isa, max_ulp, variants
+from . import __version__, activations, isa, variants
+from ._core import registry
 from ._extras import require
 
 # Everything that imports onnx, onnxruntime or scikit-learn is imported inside the commands,
@@ -221,11 +221,11 @@ def info(as_json: bool) -> None:
 
     here = Environment.here()
     forced = os.environ.get("FASTACT_ISA") or None
-    dtypes = {name: _dtypes(name) for name in activations}
+    dtypes = {name: list(bounds) for name, bounds in registry[isa].items()}
     # An integer's result is exact, so that only the floating-point types have a bound.
     bounds = {
-        name: {dtype: max_ulp(name, dtype) for dtype in accepted if dtype.startswith("float")}
-        for name, accepted in dtypes.items()
+        name: {dtype: bound.max_ulp for dtype, bound in bounds.items() if "int" not in dtype}
+        for name, bounds in registry[isa].items()
     }
     if as_json:
         data = {
@@ -253,17 +253,9 @@ def info(as_json: bool) -> None:
     for name, promised in bounds.items():
         errors = ", ".join(f"{dtype} {ulp:g}" for dtype, ulp in promised.items())
         integers = "; all integers" if len(dtypes[name]) > len(promised) else ""
-        rows.append((name, f"largest error in ULP: {errors}{integers}"))
+        rows.append((name, f"max ULP: {errors}{integers}"))
     for key, value in rows:
-        click.echo(f"{key:<14}{value}")
-
-
-def _dtypes(activation: str) -> list[str]:
-    """Name the dtypes that an activation has a loop for, each once."""
-    import fastact
-
-    loops = getattr(fastact, activation).types  # such as "f->f"
-    return list(dict.fromkeys(str(np.dtype(loop[0])) for loop in loops))
+        click.echo(f"{key:<15}{value}")
 
 
 # --------------------------------------------------------------------------- accuracy

@@ -112,7 +112,7 @@ def test_info_tells_variant_and_versions():
     best = next(iter(fastact.variants))
     for word in (fastact.__version__, f"{best}, the best", "numpy", "CPU"):
         assert word in text
-    for name in fastact.activations:
+    for name in fastact.activations + fastact.derivatives:
         assert f"\n{name} " in text
     assert text.isascii()
 
@@ -123,11 +123,11 @@ def test_info_as_data():
     assert data["isa"] == data["variants"][0]
     assert data["FASTACT_ISA"] is None
     assert data["versions"]["onnx"] == onnx.__version__
-    assert list(data["max_ulp"]) == list(fastact.activations)
+    assert list(data["max_ulp"]) == [*fastact.activations, *fastact.derivatives]
     assert "int64" in data["dtypes"]["relu"]
-    assert data["dtypes"]["gelu"] == ["float16", "float32", "float64"]
+    assert data["dtypes"]["gelu"] == ["float16", "float32", "float64", "bfloat16"]
     for name, bounds in data["max_ulp"].items():
-        assert set(bounds) == {"float16", "float32", "float64"}
+        assert set(bounds) == {"float16", "bfloat16", "float32", "float64"}
         assert bounds["float32"] == fastact.max_ulp(name, "float32")
 
 
@@ -191,9 +191,9 @@ def test_export_chooses_for_a_target_and_says_why(folder, arch):
 
 
 def test_export_of_what_a_target_cannot_run_says_what_to_use(folder):
-    words = ["--arch", "resnet8", "--activation", "gelu", "--target", "nnapi"]
+    words = ["--arch", "resnet8", "--activation", "gelu", "--target", "tflite-micro"]
     done = run("export", "cnn", *words, "-o", "c.onnx", cwd=folder)
-    assert_error(done, 2, "NNAPI", "no Gelu", "no Erf", "use gelu_tanh")
+    assert_error(done, 2, "TFLite Micro", "no Gelu", "no Erf", "use gelu_tanh")
     assert list(folder.iterdir()) == []
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import fastact
 
-GRAIN = 131_072  # of the docstring of set_num_threads
+GRAIN = 262_144  # of the docstring of set_num_threads
 # Several grains, and a length that no vector and no grain divides.
 N = 5 * GRAIN + 1_237
 

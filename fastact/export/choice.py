@@ -11,7 +11,7 @@ from .forms import DEFAULT_OPSET
 from .graph import lowest_ir
 from .support import Support, Target
 from .table import TABLE
-from .targets import find
+from .targets import DELEGATING, find
 
 
 class Choice(NamedTuple):
@@ -59,7 +59,8 @@ def choose(
         If an argument has the wrong type.
     ValueError
         If a name is unknown, the opset cannot hold the form, or the target can run none; the
-        message says what stands in the way and what to use instead.
+        message says what stands in the way and what to use instead. A provider of onnxruntime
+        leaves what it cannot run to the CPU provider, so for one the best form there is chosen.
 
     Examples
     --------
@@ -102,6 +103,8 @@ def choose(
         elif best is None or support > best[0]:
             best = (support, candidate, written, note)
     obstacles = "; ".join(against)
+    if best is None and target in DELEGATING:
+        return _left_to_the_cpu(runtime, activation, form, opset, obstacles)
     if best is None:
         raise ValueError(
             f"{runtime.runtime} cannot run {activation} "
@@ -155,6 +158,20 @@ def _weigh(
         limit = f"it reads up to {newest}" if opset is None else f"opset {opset} was asked for"
         return Support.NO, f"needs opset {lowest} and {limit}", written
     return *runtime.support(activation, form, operators(activation, form, written)), written
+
+
+def _left_to_the_cpu(
+    runtime: Target, activation: str, form: str | None, opset: int | None, obstacles: str
+) -> Choice:
+    """Choose what onnxruntime's CPU provider, which takes over, runs best."""
+    found, written, ir, _ = choose(activation, "onnxruntime", form=form, opset=opset)
+    _, note, _ = _weigh(find("onnxruntime"), activation, found, written)
+    reason = (
+        f"{activation} as {found!r}, opset {written}, IR {ir}: {runtime.runtime} leaves it to the "
+        f"CPU provider, which {note}; {obstacles} ({runtime.source}). To run there whole, "
+        f"{_instead(runtime, activation)}"
+    )
+    return Choice(found, written, ir, reason)
 
 
 def _instead(runtime: Target, activation: str) -> str:
