@@ -96,15 +96,18 @@ def choose(
 
     best: tuple[Support, str, int, str] | None = None
     against = []
-    for candidate in entry.forms if form is None else (form,):
+    candidates = tuple(entry.forms) if form is None else (form,)
+    for candidate in candidates:
         support, note, written = _weigh(runtime, activation, candidate, opset)
         if support <= Support.WRONG:
             against.append(f"not {candidate!r}: {note}")
         elif best is None or support > best[0]:
             best = (support, candidate, written, note)
     obstacles = "; ".join(against)
-    if best is None and target in DELEGATING:
-        return _left_to_the_cpu(runtime, activation, form, opset, obstacles)
+    if best is None and target in DELEGATING and form != TABLE:
+        at_any_opset = (_weigh(runtime, activation, candidate, None) for candidate in candidates)
+        if all(support == Support.NO for support, *_ in at_any_opset):
+            return _left_to_the_cpu(runtime, activation, form, opset, obstacles)
     if best is None:
         raise ValueError(
             f"{runtime.runtime} cannot run {activation} "

@@ -15,9 +15,10 @@ import fastact
 
 from .. import models
 from ..architectures import ARCHITECTURES
-from ..choice import choose
+from ..choice import choose, operators
 from ..files import save
 from ..forms import ACTIVATIONS, DEFAULT_OPSET, FORMS, lowest_opset
+from ..targets import find
 
 Array = npt.NDArray[Any]
 
@@ -159,7 +160,7 @@ def networks(target: str, archs: Iterable[str] = tuple(ARCHITECTURES)) -> list[C
     Returns
     -------
     list of Case
-        The cases; an activation that the target cannot run has none.
+        The cases; an activation that the target cannot run, or leaves to the CPU, has none.
 
     Examples
     --------
@@ -171,6 +172,8 @@ def networks(target: str, archs: Iterable[str] = tuple(ARCHITECTURES)) -> list[C
         try:
             choice = choose(activation, target)
         except ValueError:
+            continue
+        if find(target).missing(operators(activation, choice.form, choice.opset)):
             continue
         cases += [Case(activation, choice.form, choice.opset, arch=arch) for arch in archs]
     return cases
