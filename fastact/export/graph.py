@@ -72,6 +72,10 @@ def dimension(size: object) -> int | str:
     return size
 
 
+# Of opsets that the oldest onnx supported here does not know, but a runtime asked about may.
+_LATER_IR = {23: 11, 24: 12, 25: 13, 26: 13, 27: 13, 28: 14}
+
+
 def lowest_ir(opset: int) -> int:
     """Tell the lowest IR version that a file of an opset may have.
 
@@ -90,6 +94,8 @@ def lowest_ir(opset: int) -> int:
     >>> lowest_ir(13)
     7
     """
+    if opset in _LATER_IR:
+        return _LATER_IR[opset]
     return int(onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)]))
 
 

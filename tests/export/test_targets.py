@@ -11,7 +11,7 @@ import onnxruntime
 import onnxruntime.tools.mobile_helpers as mobile
 import pytest
 
-from fastact.export import DEFAULT_OPSET, FORMS, TARGETS, activation, choose, cnn
+from fastact.export import DEFAULT_OPSET, FORMS, TARGETS, activation, choose, cnn, graph
 from fastact.export.choice import operators
 from fastact.export.forms import lowest_opset
 from fastact.export.graph import lowest_ir
@@ -79,6 +79,13 @@ def test_what_each_onnxruntime_loads(version: str) -> None:
     target = find(f"onnxruntime>={version}")
     assert target.opset is not None
     assert (target.opset, lowest_ir(target.opset)) == LOADS[version]
+
+
+def test_later_ir_versions_are_those_of_onnx() -> None:
+    for opset, ir in graph._LATER_IR.items():
+        if opset <= NEWEST:
+            opset_id = onnx.helper.make_opsetid("", opset)
+            assert onnx.helper.find_min_ir_version_for([opset_id]) == ir
 
 
 def test_targets_of_onnxruntime() -> None:
