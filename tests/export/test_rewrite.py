@@ -70,8 +70,9 @@ def test_models_of_torch(path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["gelu", "gelu_tanh"])
-@pytest.mark.parametrize("opset", [9, 13, 17, 20, min(23, onnx.defs.onnx_opset_version())])
-def test_every_form_into_every_other(name: str, opset: int) -> None:
+@pytest.mark.parametrize("opset", [9, 13, 17, 20, 23])
+def test_every_form_into_every_other(newest_loadable: int, name: str, opset: int) -> None:
+    opset = min(opset, newest_loadable)
     forms = [form for form in FORMS[name] if lowest_opset(name, form) <= opset]
     for before in forms:
         for after in forms:
