@@ -8,6 +8,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -58,7 +59,9 @@ def _latency(
     console = Console(stderr=True)
     total = len(list(groups(sizes)))
     # Nothing is drawn while a group is timed: a thread that redraws would disturb it.
-    with Progress(console=console, auto_refresh=False, disable=not console.is_terminal) as bar:
+    bar = Progress(console=console, auto_refresh=False, disable=not console.is_terminal)
+    # Even a disabled one ends with an empty line in older versions of rich.
+    with bar if console.is_terminal else nullcontext():
         for cap in asked:
             task = bar.add_task(cap.title, total=total)
             for found in caps.run(cap, seconds, sizes):
