@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnxruntime
 import pytest
 
 from fastact.export import ARCHITECTURES, FORMS, cnn, digits, tape, weights
@@ -219,6 +220,10 @@ SITES = {
 }
 
 
+@pytest.mark.skipif(
+    tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 32),
+    reason="the stored graphs are those of onnxruntime 1.32, and older ones fuse otherwise",
+)
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize(("name", "form"), FORM_CASES)
 def test_optimised_graph(
