@@ -170,3 +170,12 @@ def write_table() -> None:
 
 if __name__ == "__main__":
     write_table()
+
+
+def test_variants_with_fma_agree_on_float32(name: str, exhaustive: bool) -> None:
+    # Blocks of neighbouring patterns, NaN and its payloads among them; --exhaustive takes all.
+    block = np.arange(1 << 17, dtype=np.uint32)
+    for start in range(0, 1 << 32, block.size * (1 if exhaustive else 499)):
+        x = (block + np.uint32(start)).view(np.float32)
+        results = {getattr(fastact.variants[isa], name)(x).tobytes() for isa in FMA}
+        assert len(results) <= 1, f"from pattern {start:#010x} on"
