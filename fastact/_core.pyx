@@ -2,8 +2,9 @@
 
 import operator
 import os
+import sys
 from collections import namedtuple
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 import numpy as np
 
@@ -135,8 +136,6 @@ def make_ufuncs(int variant):
             &functions[start], &data[variant][start], &type_numbers[2 * start], stop - start,
             1, 1, -1, found[variant].loops[start].activation, docs[-1], 0)
         (<PyUFuncObject *>ufunc).type_resolver = resolve_types
-        if hasattr(ufunc, "__dict__"):  # where NumPy lets us say where pickle finds it
-            ufunc.__module__ = "fastact"
         ufuncs[name.decode()] = ufunc
         start = stop
     return ufuncs
@@ -240,6 +239,24 @@ def get_num_threads():
 
 
 isa = choose_variant(os.environ.get("FASTACT_ISA"))
+
+
+def name_modules():
+    """Say where pickle finds each ufunc.
+
+    Those in use are in fastact, so that another machine takes the best of its own; those of
+    another variant are in a module of that variant alone, such as fastact.avx2.
+    """
+    for variant, ufuncs in variants.items():
+        module = ModuleType(f"fastact.{variant}", f"The ufuncs of the variant {variant}.")
+        vars(module).update(ufuncs._asdict())
+        sys.modules[module.__name__] = module
+        for ufunc in ufuncs:
+            if hasattr(ufunc, "__dict__"):  # older NumPys look through sys.modules
+                ufunc.__module__ = "fastact" if variant == isa else module.__name__
+
+
+name_modules()
 
 
 def max_ulp(function, dtype=np.float32, *, variant=None):

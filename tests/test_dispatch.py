@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -181,6 +182,29 @@ def test_max_ulp_says_which_variants_there_are() -> None:
 def test_max_ulp_refuses_what_is_no_dtype() -> None:
     with pytest.raises(TypeError):
         fastact.max_ulp("gelu", "no dtype")
+
+
+UNPICKLE = """
+import pickle, sys
+got = pickle.loads(bytes.fromhex(sys.argv[1]))
+import fastact
+print(got is fastact.variants[sys.argv[2]].gelu)
+"""
+
+
+@pytest.mark.skipif(len(fastact.variants) == 1, reason="this CPU runs one variant alone")
+def test_a_pickled_ufunc_in_a_process_that_uses_another_variant(variant: str) -> None:
+    # The best one becomes the best one there; that of another variant stays what it is.
+    worst = list(fastact.variants)[-1]
+    pickled = pickle.dumps(fastact.variants[variant].gelu).hex()
+    expected = worst if variant == fastact.isa else variant
+    result = python("-c", UNPICKLE, pickled, expected, FASTACT_ISA=worst)
+    assert (result.stdout, result.stderr) == ("True\n", "")
+
+
+def test_a_pickled_ufunc_of_a_variant_that_this_cpu_lacks() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'fastact\.sve9'$"):
+        pickle.loads(b"cfastact.sve9\ngelu\n.")
 
 
 def test_the_public_names_are_all_there() -> None:
