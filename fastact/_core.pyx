@@ -250,10 +250,12 @@ def name_modules():
     for variant, ufuncs in variants.items():
         module = ModuleType(f"fastact.{variant}", f"The ufuncs of the variant {variant}.")
         vars(module).update(ufuncs._asdict())
-        sys.modules[module.__name__] = module
-        for ufunc in ufuncs:
-            if hasattr(ufunc, "__dict__"):  # older NumPys look through sys.modules
+        if hasattr(ufuncs[0], "__dict__"):
+            for ufunc in ufuncs:
                 ufunc.__module__ = "fastact" if variant == isa else module.__name__
+        elif variant == isa:
+            continue  # NumPy before 2.2 takes the first module that it finds: let it be fastact
+        sys.modules[module.__name__] = module
 
 
 name_modules()

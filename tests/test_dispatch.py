@@ -196,6 +196,8 @@ print(got is fastact.variants[sys.argv[2]].gelu)
 def test_a_pickled_ufunc_in_a_process_that_uses_another_variant(variant: str) -> None:
     # The best one becomes the best one there; that of another variant stays what it is.
     worst = list(fastact.variants)[-1]
+    if variant == worst and not hasattr(fastact.gelu, "__dict__"):
+        pytest.skip("NumPy before 2.2 finds only those of the variants that are not in use")
     pickled = pickle.dumps(fastact.variants[variant].gelu).hex()
     expected = worst if variant == fastact.isa else variant
     result = python("-c", UNPICKLE, pickled, expected, FASTACT_ISA=worst)
