@@ -485,6 +485,12 @@ def inspect(model: Path, as_json: bool) -> None:
 @click.option("--target", help="Write every activation as this runtime likes it best.")
 @click.option("--activation", help="Put this one in the place of every GELU.")
 @click.option(
+    "--replace",
+    multiple=True,
+    metavar="NAME",
+    help="Put it in the place of every NAME instead, as in 'relu'; may be given several times.",
+)
+@click.option(
     "--data",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -503,6 +509,7 @@ def rewrite(
     opset: int | None,
     target: str | None,
     activation: str | None,
+    replace: tuple[str, ...],
     data: Path | None,
     tolerance: float | None,
 ) -> None:
@@ -523,6 +530,7 @@ def rewrite(
             opset=opset,
             target=target,
             activation=activation,
+            replace=replace or None,
             inputs=None if data is None else read_inputs(data),
             tolerance=tolerance,
         )

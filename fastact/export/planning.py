@@ -22,6 +22,7 @@ class Request(NamedTuple):
     opset: int | None = None
     target: str | None = None
     activation: str | None = None
+    replace: tuple[str, ...] = GELUS  # what form and activation are meant for
 
 
 class Decision(NamedTuple):
@@ -56,25 +57,38 @@ def plan(
     Raises
     ------
     ModelError
-        If there is no GELU, but something was asked for GELUs.
+        If there is none of the activations for which a form or another one was asked.
     ValueError
         If the opset cannot hold what was asked for.
     """
     sites = [site for site in found if site.form != "fused"]
-    gelus = [site for site in sites if site.activation in GELUS]
-    if not gelus and (request.form or request.activation):
-        others = ", ".join(dict.fromkeys(site.activation for site in found)) or "no activation"
-        raise ModelError(f"the model has no GELU; found: {others}")
-    names = {request.activation or site.activation for site in gelus}
+    chosen = [site for site in sites if site.activation in request.replace]
+    if not chosen and (request.form or request.activation):
+        wanted = "GELU" if request.replace == GELUS else " or ".join(request.replace)
+        raise ModelError(f"the model has no {wanted}; found: {_listed(found)}")
+    names = {request.activation or site.activation for site in chosen}
     if request.form and not any(request.form in forms.FORMS[name] for name in names):
         known = "; ".join(f"{name} has {', '.join(forms.FORMS[name])}" for name in sorted(names))
         raise ModelError(f"none of the model's activations has the form {request.form!r}: {known}")
 
     after = _opset(sites, before, request)
     decisions = {}
-    for site in sites:
+    for site in found:
         decisions[site.scope.name, site.y] = _decide(site, before, after, request)
     return decisions, after
+
+
+def _listed(found: Sequence[Site]) -> str:
+    """List activations by name, and the nodes that those which are a part of them are in."""
+    names = [
+        f"{site.activation} in {_fused_node(site)}" if site.form == "fused" else site.activation
+        for site in found
+    ]
+    return ", ".join(dict.fromkeys(names)) or "no activation"
+
+
+def _fused_node(site: Site) -> str:
+    return f"{site.anchor.domain}.{site.anchor.op_type}"
 
 
 def _opset(sites: Sequence[Site], before: int, request: Request) -> int:
@@ -102,16 +116,18 @@ def _opset(sites: Sequence[Site], before: int, request: Request) -> int:
 
 def _wanted(site: Site, request: Request) -> tuple[str, str | None]:
     """Tell the activation that a site is to have, and the form if it was named."""
-    if site.activation not in GELUS:
+    if site.activation not in request.replace:
         return site.activation, None
     name = request.activation or site.activation
     return name, request.form if request.form in forms.FORMS[name] else None
 
 
 def _decide(site: Site, before: int, after: int, request: Request) -> Decision:
+    if site.form == "fused":
+        return Decision(site.activation, None, f"is a part of {_fused_node(site)}")
     name, form = _wanted(site, request)
     swapped = name != site.activation
-    if request.form and site.activation in GELUS and form is None and not swapped:
+    if request.form and site.activation in request.replace and form is None and not swapped:
         accepted = ", ".join(map(repr, forms.FORMS[name]))
         return Decision(name, None, f"{name} has no form {request.form!r}; it has {accepted}")
     reason = "as asked"

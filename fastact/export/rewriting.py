@@ -7,16 +7,17 @@ that are unknown here included.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
 
-from . import editing, forms, sites, verifying
+from . import editing, elementwise, forms, sites, verifying
 from .checks import one_of
 from .graph import lowest_ir
 from .opsets import lowest_ir_of, opset_of, with_opset
-from .planning import GELUS, Request, plan
+from .planning import GELUS, Decision, Request, plan
 from .reading import ModelError, check, embedded, read
 from .targets import find
 
@@ -66,7 +67,8 @@ class Rewritten:
         The largest change of an output on the inputs it was run on: absolute, and relative to
         the largest value of that output, or to 1 if that is larger.
     tolerance : float or None
-        The largest relative change that was allowed; None if another activation was put in.
+        The largest relative change that was allowed; None if the model is to compute something
+        else, for another activation was put in.
     """
 
     model: onnx.ModelProto
@@ -85,6 +87,7 @@ def rewrite(
     opset: int | None = None,
     target: str | None = None,
     activation: str | None = None,
+    replace: str | Collection[str] | None = None,
     inputs: verifying.Inputs | None = None,
     tolerance: float | None = None,
 ) -> Rewritten:
@@ -105,6 +108,10 @@ def rewrite(
     activation : str, optional
         Put this one in the place of every GELU. That changes what the model computes: it has
         to be trained again.
+    replace : str or collection of str, optional
+        The activations that `activation` takes the place of, such as ``"relu"`` or
+        ``("silu", "hard_swish")``; the default is every GELU. What is a part of another one,
+        as a ReLU may be of a Hardswish or of onnxruntime's FusedConv, is not replaced.
     inputs : mapping of str to ndarray, optional
         What to run the model on, before and after; random values by default.
     tolerance : float, optional
@@ -123,7 +130,7 @@ def rewrite(
     ValueError
         If nothing is asked for, a name is unknown, or the opset cannot hold the form.
     ModelError
-        If the model is no valid one, has no GELU to rewrite, does not run in onnxruntime, or
+        If the model is no valid one, has nothing to replace, does not run in onnxruntime, or
         gives other outputs afterwards.
     ImportError
         If onnxruntime is not installed.
@@ -138,8 +145,11 @@ def rewrite(
     (['gelu as erf', 'gelu as erf', 'gelu as erf'], (20, 13))
     >>> result.relative < result.tolerance
     True
+    >>> result = rewrite(cnn("digits", "relu"), activation="gelu", replace="relu")
+    >>> [change.after for change in result.changes]
+    ['gelu as erf', 'gelu as erf', 'gelu as erf']
     """
-    request = _request(form, opset, target, activation)
+    request = _request(form, opset, target, activation, replace)
     source, folder = load(model)
     found = sites.find(source)
     before = opset_of(source)
@@ -153,7 +163,7 @@ def rewrite(
         whole = embedded(result, folder)
         check(whole)
         difference, relative = verifying.difference(embedded(source, folder), whole, inputs)
-        if activation is not None:
+        if any(_swaps(decisions[site.scope.name, site.y], site) for site in found):
             tolerance = None
         elif tolerance is None:
             tolerance = HALF_TOLERANCE if editing.in_half_precision(source) else TOLERANCE
@@ -166,11 +176,10 @@ def rewrite(
         raise ModelError(f"not rewritten: {error}") from None
     changes = []
     for site in found:
-        decision = decisions.get((site.scope.name, site.y))
-        if decision is not None:
-            after_form = f"{decision.activation} as {decision.form}" if decision.form else None
-            where = (site.activation, site.y, site.scope.name, tuple(site.operators))
-            changes.append(Change(*where, after_form, decision.reason))
+        decision = decisions[site.scope.name, site.y]
+        after_form = f"{decision.activation} as {decision.form}" if decision.form else None
+        where = (site.activation, site.y, site.scope.name, tuple(site.operators))
+        changes.append(Change(*where, after_form, decision.reason))
     return Rewritten(
         result,
         tuple(changes),
@@ -215,18 +224,40 @@ def load(model: onnx.ModelProto | str | os.PathLike[str]) -> tuple[onnx.ModelPro
 
 
 def _request(
-    form: str | None, opset: int | None, target: str | None, activation: str | None
+    form: str | None,
+    opset: int | None,
+    target: str | None,
+    activation: str | None,
+    replace: str | Collection[str] | None,
 ) -> Request:
     if form is None and opset is None and target is None and activation is None:
         raise ValueError("nothing to do: give form, opset, target or activation")
     if activation is not None:
         one_of("activation", activation, forms.FORMS)
+    elif replace is not None:
+        raise ValueError("replace says what activation takes the place of: give activation, too")
     if form is not None:
         names = GELUS if activation is None else (activation,)
         one_of("form", form, dict.fromkeys(known for g in names for known in forms.FORMS[g]))
     if target is not None:
         find(target)
-    return Request(form, None if opset is None else forms.known_opset(opset), target, activation)
+    opset = None if opset is None else forms.known_opset(opset)
+    return Request(form, opset, target, activation, _replaced(replace))
+
+
+def _replaced(replace: str | Collection[str] | None) -> tuple[str, ...]:
+    if replace is None:
+        return GELUS
+    if not isinstance(replace, Collection):
+        raise TypeError(f"replace must be a str or several, not {type(replace).__name__}")
+    names = (replace,) if isinstance(replace, str) else tuple(dict.fromkeys(replace))
+    if not names:
+        raise ValueError("replace names no activation")
+    return tuple(one_of("activation to replace", name, elementwise.ACTIVATIONS) for name in names)
+
+
+def _swaps(decision: Decision, site: sites.Site) -> bool:
+    return decision.form is not None and decision.activation != site.activation
 
 
 def _copy(model: onnx.ModelProto) -> onnx.ModelProto:

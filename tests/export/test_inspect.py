@@ -224,6 +224,17 @@ def test_rewrite_with_another_activation_says_to_train_again(
     assert "random inputs" in run(capsys, *words)[1]
 
 
+def test_rewrite_replaces_what_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = save(cnn("digits", "relu"), tmp_path / "in.onnx")
+    words: list[Any] = ["rewrite", path, tmp_path / "out.onnx", "--activation", "gelu"]
+    code, out, err = run(capsys, *words, "--replace", "relu6", "--replace", "relu")
+    assert (code, err) == (0, "")
+    assert "3 of 3 activations rewritten" in out
+    assert "relu (Relu) -> gelu as erf" in out
+    assert "train it again" in out
+    assert told(tmp_path / "out.onnx") == ["gelu erf"] * 3
+
+
 def test_rewrite_takes_external_data_along(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -252,6 +263,9 @@ def test_rewrite_takes_external_data_along(
         (["m.onnx", "o.onnx", "--form", "poly"], 2, "'poly'"),
         (["m.onnx", "o.onnx", "--form", "op", "--opset", "13"], 2, "20"),
         (["m.onnx", "o.onnx", "--target", "toaster"], 2, "toaster"),
+        (["m.onnx", "o.onnx", "--activation", "gelu", "--replace", "relu"], 1, "no relu; found"),
+        (["m.onnx", "o.onnx", "--activation", "gelu", "--replace", "mish"], 2, "'mish'"),
+        (["m.onnx", "o.onnx", "--form", "op", "--replace", "gelu"], 2, "activation, too"),
         (["m.onnx"], 2, "OUT"),
     ],
 )

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastact.export import FORMS, ModelError, activation, cnn, inspect, quantize, rewrite, sites
+from fastact.export.forms import CONSTANTS as SCALARS
 from fastact.export.forms import lowest_opset
+from fastact.export.forms import nodes as write
 from fastact.export.verifying import difference
 
 STORED = sorted((Path(__file__).parent / "models").glob("*.onnx"))
@@ -178,6 +180,95 @@ def test_another_activation() -> None:
     assert on_zeros.difference == difference(model, result.model, images)[0]
     assert forms_of(rewrite(model, activation="gelu_tanh").model) == [("gelu_tanh", "tanh")] * 3
     assert forms_of(rewrite(model, activation="gelu_tanh", form="op").model)[0][1] == "op"
+
+
+# A form of every activation that each opset has.
+SPELLED = {name: forms[-1] for name, forms in FORMS.items()}
+EVERY = "".join(write(name, form, 17, "x", name) for name, form in SPELLED.items())
+
+
+@pytest.mark.parametrize("after", FORMS)
+@pytest.mark.parametrize("before", FORMS)
+def test_every_activation_in_the_place_of_every_other(before: str, after: str) -> None:
+    model = activation(before, form=SPELLED[before], opset=17)
+    for form in FORMS[after]:
+        result = rewrite(model, activation=after, replace=before, form=form)
+        assert forms_of(result.model) == [(after, form)]
+        if after == before:
+            assert result.relative <= result.tolerance == 1e-5
+        else:
+            assert result.tolerance is None
+            assert result.difference > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("replace", "names"),
+    [
+        ("relu", ["relu"]),
+        ({"relu", "relu6"}, ["relu", "relu6"]),
+        (["silu", "hard_swish", "silu"], ["silu", "hard_swish"]),
+        (None, ["gelu", "gelu_tanh", "gelu_quick"]),
+        (FORMS, list(FORMS)),
+    ],
+)
+def test_what_is_replaced(replace: Any, names: list[str]) -> None:
+    scalars = ", ".join(f"float {name} = {{{value!r}}}" for name, value in SCALARS.items())
+    model = parse(f"<{scalars}> {{ {EVERY} y = Sum({', '.join(FORMS)}) }}")
+    assert [name for name, _ in forms_of(model)] == list(FORMS)
+    result = rewrite(model, activation="gelu", replace=replace)
+    expected = ["gelu" if name in names else name for name in FORMS]
+    assert [name for name, _ in forms_of(result.model)] == expected
+    written = {change.y for change in result.changes if change.after is not None}
+    assert written == {*names} - {"gelu"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{ a = Relu(x) y = Min(a, six) }",
+        "{ a = Max(x, zero) y = Min(a, six) }",
+        "{ a = Relu(x) y = Clip(a, zero, six) }",
+        "{ s = Add(x, three) a = Relu(s) b = Min(a, six) c = Mul(x, b) y = Div(c, six) }",
+    ],
+)
+def test_a_relu_that_is_a_part_is_not_replaced(body: str) -> None:
+    scalars = "<float zero = {0.0}, float three = {3.0}, float six = {6.0}>"
+    model = parse(f"{scalars} {body}")
+    (name,) = (site.activation for site in sites.find(model))
+    assert name in ("relu6", "hard_swish")
+    with pytest.raises(ModelError, match=rf"the model has no relu; found: {name}$"):
+        rewrite(model, activation="gelu", replace="relu")
+    result = rewrite(model, activation="gelu", replace=name)
+    assert forms_of(result.model) == [("gelu", "erf")]
+    assert ops(result.model) == ERF
+
+
+def test_a_relu_of_another_type() -> None:
+    half = "(float16[2, 64] x) => (float16[2, 64] y)"
+    result = rewrite(parse("{ y = Relu(x) }", ports=half), activation="gelu", replace="relu")
+    kinds = {tensor.data_type for tensor in result.model.graph.initializer}
+    assert kinds == {onnx.TensorProto.FLOAT16}
+    for kind in ("double", "int32"):
+        ports = f"({kind}[2, 64] x) => ({kind}[2, 64] y)"
+        with pytest.raises(ModelError, match=r"^not rewritten: "):
+            rewrite(parse("{ y = Relu(x) }", ports=ports), activation="gelu", replace="relu")
+
+
+def test_a_relu_between_quantised_values() -> None:
+    plain = cnn("digits", "relu")
+    floats = [node.name for site in sites.find(plain) for node in site.nodes]
+    images = np.random.default_rng(1).random((8, 1, 1, 8, 8), "f")
+    model = quantize(plain, images, keep_float=floats)
+    result = rewrite(model, activation="gelu", replace="relu", form="op")
+    assert ops(result.model).count("Gelu") == ops(model).count("Relu") == 3
+    assert ops(result.model).count("QuantizeLinear") == ops(model).count("QuantizeLinear")
+
+
+@pytest.mark.parametrize("arch", ["digits", "lenet5", "resnet8"])
+def test_a_relu_network_becomes_a_gelu_network(arch: str) -> None:
+    result = rewrite(cnn(arch, "relu"), activation="gelu", replace="relu")
+    assert ops(result.model) == ops(cnn(arch, "gelu"))
+    assert {change.after for change in result.changes} == {"gelu as erf"}
 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [("FLOAT16", 5e-3), ("DOUBLE", 1e-5)])
@@ -374,7 +465,11 @@ def test_operators_of_onnxruntime(tmp_path: Path) -> None:
             with pytest.raises(ModelError, match="no GELU; found: relu"):
                 rewrite(model, form="erf")
             untouched = rewrite(model, target="onnxruntime")
-            assert (untouched.model.graph, untouched.changes) == (model.graph, ())
+            assert untouched.model.graph == model.graph
+            told = [(change.after, change.reason) for change in untouched.changes]
+            assert told == [(None, "is a part of com.microsoft.FusedConv")] * 3
+            with pytest.raises(ModelError, match=r"no relu; .* relu in com.microsoft.FusedConv$"):
+                rewrite(model, activation="gelu", replace="relu")
             continue
         assert forms_of(model) == [("gelu", "microsoft")] * 3
         result = rewrite(model, form="erf")
@@ -447,6 +542,20 @@ def test_external_data_stays_outside_when_the_opset_is_converted(tmp_path: Path)
         ({"form": "op", "opset": 17}, ValueError, r"needs opset 20 or later, but opset 17"),
         ({"form": "tanh"}, ModelError, r"form 'tanh': gelu has op, erf"),
         ({"form": "tanh", "activation": "relu"}, ValueError, r"unknown form 'tanh'"),
+        ({"form": "op", "replace": "gelu"}, ValueError, r"give activation, too"),
+        ({"activation": "gelu", "replace": ()}, ValueError, r"names no activation"),
+        ({"activation": "gelu", "replace": 1}, TypeError, r"replace must be .*, not int"),
+        ({"activation": "gelu", "replace": [1]}, TypeError, r"must be a str, not int"),
+        (
+            {"activation": "gelu", "replace": ["relu", "mish"]},
+            ValueError,
+            r"unknown activation to replace 'mish'; accepted: 'relu', 'gelu', .* 'hard_swish'$",
+        ),
+        (
+            {"activation": "gelu", "replace": ["relu", "silu"]},
+            ModelError,
+            r"the model has no relu or silu; found: gelu$",
+        ),
     ],
 )
 def test_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -521,8 +630,6 @@ def graphs(draw: st.DrawFn) -> onnx.ModelProto:
         if draw(st.booleans()):
             name = draw(st.sampled_from(["gelu", "gelu_tanh", "gelu_quick", "silu"]))
             form = draw(st.sampled_from([f for f in FORMS[name] if f != "op"]))
-            from fastact.export.forms import nodes as write
-
             nodes.append(write(name, form, 17, x, y))
             inner = [
                 f"{y}_{end}" for end in ("erf", "tanh", "halved") if f"{y}_{end} =" in nodes[-1]
@@ -531,8 +638,6 @@ def graphs(draw: st.DrawFn) -> onnx.ModelProto:
         else:
             nodes.append(f"{y} = Add({x}, {draw(st.sampled_from(values))})")
         values.append(y)
-    from fastact.export.forms import CONSTANTS as SCALARS
-
     scalars = ", ".join(f"float {name} = {{{value!r}}}" for name, value in SCALARS.items())
     outputs = draw(st.lists(st.sampled_from(values[1:]), min_size=1, max_size=2, unique=True))
     ports = ", ".join(f"float[2, 64] {name}" for name in outputs)
