@@ -98,14 +98,14 @@ def choose(
     against = []
     candidates = tuple(entry.forms) if form is None else (form,)
     for candidate in candidates:
-        support, note, written = _weigh(runtime, activation, candidate, opset)
+        support, note, written = weigh(runtime, activation, candidate, opset)
         if support <= Support.WRONG:
             against.append(f"not {candidate!r}: {note}")
         elif best is None or support > best[0]:
             best = (support, candidate, written, note)
     obstacles = "; ".join(against)
     if best is None and target in DELEGATING and form != TABLE:
-        at_any_opset = (_weigh(runtime, activation, candidate, None) for candidate in candidates)
+        at_any_opset = (weigh(runtime, activation, candidate, None) for candidate in candidates)
         if all(support == Support.NO for support, *_ in at_any_opset):
             return _left_to_the_cpu(runtime, activation, form, opset, obstacles)
     if best is None:
@@ -150,10 +150,34 @@ def operators(activation: str, form: str, opset: int = DEFAULT_OPSET) -> list[st
     return re.findall(r"= (\w+) ", text)
 
 
-def _weigh(
+def weigh(
     runtime: Target, activation: str, form: str, opset: int | None
 ) -> tuple[Support, str, int]:
-    """Tell how well a runtime runs a form, why, and at which opset it would be written."""
+    """Tell how well a runtime runs a form, why, and at which opset it would be written.
+
+    Parameters
+    ----------
+    runtime : Target
+        The runtime.
+    activation, form : str
+        The activation and its form, ``"table"`` included.
+    opset : int or None
+        The opset of the file; None takes the default one, or the nearest that the form has.
+
+    Returns
+    -------
+    support : Support
+        How well it runs.
+    note : str
+        That in words.
+    written : int
+        The opset.
+
+    Examples
+    --------
+    >>> weigh(find("onnxruntime>=1.15"), "gelu", "op", None)[:2]
+    (<Support.NO: 0>, 'needs opset 20 and it reads up to 19')
+    """
     lowest = forms.LOWEST_OPSET if form == TABLE else forms.lowest_opset(activation, form)
     newest = runtime.opset or max(DEFAULT_OPSET, lowest)
     written = min(newest, max(DEFAULT_OPSET, lowest)) if opset is None else opset
@@ -168,7 +192,7 @@ def _left_to_the_cpu(
 ) -> Choice:
     """Choose what onnxruntime's CPU provider, which takes over, runs best."""
     found, written, ir, _ = choose(activation, "onnxruntime", form=form, opset=opset)
-    _, note, _ = _weigh(find("onnxruntime"), activation, found, written)
+    _, note, _ = weigh(find("onnxruntime"), activation, found, written)
     reason = (
         f"{activation} as {found!r}, opset {written}, IR {ir}: {runtime.runtime} leaves it to the "
         f"CPU provider, which {note}; {obstacles} ({runtime.source}). To run there whole, "
@@ -181,6 +205,6 @@ def _instead(runtime: Target, activation: str) -> str:
     """Say which activation near to it the runtime does run."""
     for other in ("gelu_tanh", "gelu", "relu"):
         for form in forms.FORMS[other] if other != activation else ():
-            if _weigh(runtime, other, form, None)[0] >= Support.RUNS:
+            if weigh(runtime, other, form, None)[0] >= Support.RUNS:
                 return f"use {other}, trained anew, which runs as {form!r}"
     return "use another target"
