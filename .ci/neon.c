@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "registry.h"
+#include "loop.h"
 
 extern const fastact_loop fastact_loops_neon[FASTACT_LOOP_COUNT];
 extern const fastact_loop fastact_bfloat16_loops_neon[FASTACT_FUNCTION_COUNT];

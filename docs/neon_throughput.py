@@ -3,14 +3,13 @@
 Usage: python docs/neon_throughput.py. Wants aarch64-linux-gnu-gcc and llvm-mca (Debian's packages
 gcc-aarch64-linux-gnu and llvm).
 
-The kernels are compiled to assembly with the flags of setup.py; of each kernel, the loop that
+The kernels are compiled to assembly with the flags of variants.mk; of each kernel, the loop that
 does the bulk of an array is taken, and llvm-mca runs it for a number of iterations on the model
 that LLVM has of a CPU. All data is in the first-level cache there, and every branch predicted.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
@@ -33,17 +32,14 @@ class Loop(NamedTuple):
 
 
 def flags() -> list[str]:
-    """Read the flags that setup.py compiles every kernel with, without running it."""
-    for node in ast.parse((ROOT / "setup.py").read_text()).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FLAGS":
-            value: list[str] = ast.literal_eval(node.value)
-            return value
-    raise LookupError("setup.py has no FLAGS")
+    """Read what every C file is compiled with."""
+    text = (KERNELS / "variants.mk").read_text()
+    return re.search(r"^FASTACT_FLAGS = (.*)", text, re.MULTILINE)[1].split()
 
 
 def assembly() -> str:
     """Compile the neon variant."""
-    command = [COMPILER, "-std=c11", *flags(), "-DFASTACT_VARIANT=neon", "-S", "-o", "-"]
+    command = [COMPILER, *flags(), "-DFASTACT_VARIANT=neon", "-S", "-o", "-"]
     command.append(str(KERNELS / "kernels.c"))
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 

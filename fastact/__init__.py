@@ -40,6 +40,7 @@ __all__ = [
     "gelu_quick",
     "gelu_tanh",
     "gelu_tanh_grad",
+    "get_include",
     "get_num_threads",
     "hard_swish",
     "isa",
@@ -59,6 +60,25 @@ silu, hard_swish = _best.silu, _best.hard_swish
 relu_grad, gelu_grad, gelu_tanh_grad = _best.relu_grad, _best.gelu_grad, _best.gelu_tanh_grad
 
 _SUBMODULES = ("accuracy", "bench", "export")
+
+
+def get_include() -> str:
+    """Return the folder of fastact.h, the kernels for C, C++ and Cython.
+
+    Beside it is fastact.mk, which builds the kernels without Python.
+
+    Returns
+    -------
+    str
+        The absolute path.
+
+    Examples
+    --------
+    >>> import os, fastact
+    >>> sorted(os.listdir(fastact.get_include()))
+    ['fastact.h', 'fastact.mk']
+    """
+    return f"{__path__[0]}/include"
 
 
 def __getattr__(name: str) -> ModuleType:

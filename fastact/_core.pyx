@@ -18,7 +18,7 @@ cnp.import_array()
 cnp.import_ufunc()
 
 
-cdef extern from "registry.h":
+cdef extern from "loop.h":
     ctypedef struct fastact_bound:
         double max_ulp
         double at
@@ -31,6 +31,10 @@ cdef extern from "registry.h":
         FASTACT_LOOP_COUNT
         FASTACT_ACTIVATION_COUNT
         FASTACT_FUNCTION_COUNT
+
+cdef extern from "fastact.h":
+    const fastact_kernels fastact_kernel_table
+    int fastact_set_isa(const char *name)
 
 cdef extern from "dispatch.h":
     ctypedef struct fastact_variant:
@@ -239,6 +243,10 @@ def get_num_threads():
 
 
 isa = choose_variant(os.environ.get("FASTACT_ISA"))
+
+# For Cython modules, through _core.pxd.
+fastact_set_isa(isa.encode())
+kernels = &fastact_kernel_table
 
 
 def name_modules():

@@ -3,7 +3,7 @@
 #ifndef FASTACT_DISPATCH_H
 #define FASTACT_DISPATCH_H
 
-#include "registry.h"
+#include "loop.h"
 
 typedef struct {
     const char *name;
@@ -15,9 +15,20 @@ typedef struct {
  * FASTACT_VARIANT_COUNT of them, and returns how many there are. */
 int fastact_find_variants(fastact_variant *found);
 
-/* FASTACT_VARIANTS is defined by setup.py, which owns the list of variants: VARIANT(name,
- * condition), best first, where the condition tells whether this CPU can run it. */
-#define FASTACT_CPU_HAS(feature) __builtin_cpu_supports(feature)
+/* FASTACT_VARIANTS is made of variants.mk by setup.py and fastact.mk: VARIANT(name, condition), best
+ * first, where the condition tells whether this CPU can run it. */
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* f16c comes with every feature that a variant names; older compilers cannot be asked for it by
+ * name (clang 14). */
+static inline int fastact_cpu_has_f16c(void) {
+    unsigned int a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+#define FASTACT_CPU_HAS(feature) (__builtin_cpu_supports(feature) && fastact_cpu_has_f16c())
+#endif
 
 enum {
 #define VARIANT(name, condition) + 1

@@ -2,7 +2,7 @@
 
 #include "activations.h"
 #include "gelu_table.h"
-#include "registry.h"
+#include "loop.h"
 #include "vector.h"
 
 #define PASTE_(a, b) a##_##b

@@ -2,24 +2,13 @@
  *
  * A bound is (largest error in ULP, the input that attains it): over every value of float32, over
  * the sweep of docs/accuracy.md for float64. There are two of each, since every variant with a
- * fused multiply-add returns the same bits, and the x86 baseline without one its own. */
+ * fused multiply-add returns the same bits, and the x86 baseline without one its own. EXACT and
+ * ROUNDED are bounds, too, which loop.h defines.
+ *
+ * Macros alone, without a type: fastact.h, which applications include, makes its functions of it. */
 
 #ifndef FASTACT_REGISTRY_H
 #define FASTACT_REGISTRY_H
-
-#include <math.h>
-#include <stddef.h>
-
-#include "arithmetic.h"
-
-#if FASTACT_HAS_FMA
-#define FASTACT_BY_FMA(with, without) with
-#else
-#define FASTACT_BY_FMA(with, without) without
-#endif
-
-#define EXACT (0.0, NAN)
-#define ROUNDED (0.5, NAN) /* correctly, all 65,536 values */
 
 /* What a function takes, and how it is computed there:
  *   ALL_DTYPES       integers and floats, each directly
@@ -70,40 +59,5 @@
     TYPE(activation, ulong, 'L', unsigned long)          \
     TYPE(activation, longlong, 'q', long long)           \
     TYPE(activation, ulonglong, 'Q', unsigned long long)
-
-/* From x to y, n elements, contiguous; y is x or does not overlap it. */
-typedef void fastact_kernel(const void *x, void *y, ptrdiff_t n);
-
-/* The largest error, and the input that attains it. */
-typedef struct {
-    double max_ulp;
-    double at; /* NaN where there is nothing to tell: exact or correctly rounded */
-} fastact_bound;
-
-/* One activation for one dtype, as compiled for one variant. */
-typedef struct {
-    const char *activation;
-    char type; /* NumPy's type character; 0 for bfloat16, which is not NumPy's own */
-    size_t itemsize;
-    fastact_bound bound;
-    fastact_kernel *kernel;
-} fastact_loop;
-
-/* The loops of a variant stand function by function, in the order of the list. */
-enum {
-#define ALL_DTYPES 13
-#define FLOATS 3
-#define FLOATS_BY_TABLE 3
-#define COUNT(name, dtypes, ...) +dtypes
-    FASTACT_LOOP_COUNT = 0 FASTACT_FUNCTIONS(COUNT),
-#undef COUNT
-#undef ALL_DTYPES
-#undef FLOATS
-#undef FLOATS_BY_TABLE
-#define COUNT(...) +1
-    FASTACT_ACTIVATION_COUNT = 0 FASTACT_ACTIVATIONS(COUNT),
-    FASTACT_FUNCTION_COUNT = 0 FASTACT_FUNCTIONS(COUNT),
-#undef COUNT
-};
 
 #endif

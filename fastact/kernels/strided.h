@@ -6,7 +6,7 @@
 #include <stdalign.h>
 #include <stdint.h>
 
-#include "registry.h"
+#include "loop.h"
 #include "threads.h"
 
 /* Enough elements to hide the call of the kernel, little enough for the first-level cache. */

@@ -3,7 +3,7 @@
 #ifndef FASTACT_THREADS_H
 #define FASTACT_THREADS_H
 
-#include "registry.h"
+#include "loop.h"
 
 /* The least that a thread is given, and half the least that is split. Waking a thread takes from
  * 10 us on a plain machine to half a millisecond in a virtual one, and posting the work some 3 us,
