@@ -132,6 +132,7 @@ def cnn(
     target: str | None = None,
     dtype: str = "float32",
     batch: int | str = 1,
+    trained: weights.Trained | None = None,
 ) -> onnx.ModelProto:
     """Make the ONNX model of a small CNN, from ``image`` to ``logits``.
 
@@ -153,6 +154,8 @@ def cnn(
         8 bits, though onnxruntime is slower at it.
     batch : int or str, optional
         Images per run, or the name of a dynamic dimension.
+    trained : Trained, optional
+        The result of another training, to take in place of the weights that come with fastact.
 
     Returns
     -------
@@ -164,8 +167,8 @@ def cnn(
     TypeError
         If an argument has the wrong type.
     ValueError
-        If a name is unknown, `opset` cannot hold the form, `target` cannot run it, or `batch`
-        is not positive.
+        If a name is unknown, `opset` cannot hold the form, `target` cannot run it, `batch`
+        is not positive, or `trained` lacks a tensor or has one of another shape.
     ImportError
         If a type of 8 bits is asked for and onnxruntime or the images are not installed.
 
@@ -188,8 +191,9 @@ def cnn(
     metadata |= {"opset": str(choice.opset)} | ({} if target is None else {"target": target})
 
     source = weights.random_source()
-    if architecture.data is not None:
+    if trained is None and architecture.data is not None:
         trained = weights.load(arch)[activation]
+    if trained is not None:
         source = weights.trained_source(trained.tensors)
         metadata["accuracy"] = weights.score(trained.correct, trained.images)
     # A table replaces what the quantised model computes in float32, in whatever form.

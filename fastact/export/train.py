@@ -79,7 +79,16 @@ class Adam:
             value.grad[:] = 0
 
 
-def train(arch: str, activation: str, images: Array, labels: Array, epochs: int) -> weights.Weights:
+def train(
+    arch: str,
+    activation: str,
+    images: Array,
+    labels: Array,
+    *,
+    epochs: int = EPOCHS,
+    seed: int = SEED,
+    rate: float | None = None,
+) -> weights.Weights:
     """Train a network from scratch.
 
     Parameters
@@ -88,8 +97,13 @@ def train(arch: str, activation: str, images: Array, labels: Array, epochs: int)
         The network and the activation at every site.
     images, labels : ndarray
         What to learn.
-    epochs : int
+    epochs : int, optional
         How often to go over it.
+    seed : int, optional
+        What the first weights and the order of the images are drawn from: the same ones for
+        every activation.
+    rate : float, optional
+        The learning rate at the start; by default the one of `LEARNING_RATES`.
 
     Returns
     -------
@@ -97,7 +111,8 @@ def train(arch: str, activation: str, images: Array, labels: Array, epochs: int)
         The weights by name, rounded to float16, which takes half the space.
     """
     network = ARCHITECTURES[arch].network
-    random = np.random.default_rng(SEED)
+    rate = LEARNING_RATES[arch] if rate is None else rate
+    random = np.random.default_rng(seed)
     parameters: dict[str, Value] = {}
     optimiser = Adam(parameters)
     batches = -(-len(images) // BATCH)
@@ -109,7 +124,7 @@ def train(arch: str, activation: str, images: Array, labels: Array, epochs: int)
             _, logits.grad = cross_entropy(logits.data, labels[batch])
             tape.backward()
             progress = (epoch + i / batches) / epochs
-            optimiser.step(LEARNING_RATES[arch] * (1 + math.cos(math.pi * progress)) / 2)
+            optimiser.step(rate * (1 + math.cos(math.pi * progress)) / 2)
     return {n: value.data.astype(np.float16).astype(np.float32) for n, value in parameters.items()}
 
 

