@@ -163,7 +163,7 @@ def properties_of(activation: str) -> Properties:
     )
 
 
-def properties_table(activations: Iterable[str] = registered) -> tuple[Properties, ...]:
+def table(activations: Iterable[str] = registered) -> tuple[Properties, ...]:
     """Compute the properties of several activations.
 
     Parameters

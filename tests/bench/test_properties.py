@@ -19,10 +19,10 @@ from fastact.bench.properties import (
     distance,
     normal_share,
     properties_of,
-    properties_table,
+    table,
 )
 
-ALL = {p.activation: p for p in properties_table()}
+ALL = {p.activation: p for p in table()}
 KINKS = {
     "relu": [(0, 1)],
     "relu6": [(0, 1), (6, -1)],
@@ -200,7 +200,7 @@ def test_cells_are_short_and_say_it():
 def test_an_unknown_activation_is_refused(wrong):
     for ask in (
         properties_of,
-        lambda name: properties_table([name]),
+        lambda name: table([name]),
         lambda name: distance("relu", name),
     ):
         with pytest.raises(ValueError, match=f"{wrong!r}.*relu, "):
