@@ -6,6 +6,7 @@ result into gradients of its inputs.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -167,15 +168,15 @@ class Tape:
 
     def max_pool(self, name: str, x: Value) -> Value:
         """Largest of each 2x2 square; of equal ones, each gets its share of the gradient."""
-        n, channels, height, width = x.data.shape
-        squares = x.data.reshape(n, channels, height // 2, 2, width // 2, 2)
-        y = Value(squares.max(axis=(3, 5)))
+        # Corner by corner: NumPy takes a hundred times as long to reduce axes of two elements.
+        corners = [(..., slice(i, None, 2), slice(j, None, 2)) for i in (0, 1) for j in (0, 1)]
+        y = Value(functools.reduce(np.maximum, (x.data[corner] for corner in corners)))
 
         def step() -> None:
-            largest = squares == y.data[:, :, :, np.newaxis, :, np.newaxis]
-            share = y.grad / largest.sum(axis=(3, 5))
-            spread = largest * share[:, :, :, np.newaxis, :, np.newaxis]
-            x.grad += spread.reshape(x.data.shape)
+            largest = [x.data[corner] == y.data for corner in corners]
+            share = y.grad / np.add.reduce(largest, axis=0, dtype=np.int64)
+            for corner, is_largest in zip(corners, largest, strict=True):
+                x.grad[corner] += is_largest * share
 
         self._steps.append(step)
         return y
