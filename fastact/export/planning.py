@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from . import forms
+from . import elementwise, forms
+from .checks import one_of
 from .choice import choose
 from .opsets import has
 from .reading import ModelError
@@ -31,6 +32,74 @@ class Decision(NamedTuple):
     activation: str
     form: str | None
     reason: str
+
+
+def to_replace(
+    replace: str | Collection[str] | None, default: tuple[str, ...] = GELUS
+) -> tuple[str, ...]:
+    """Settle which activations another one takes the place of.
+
+    Parameters
+    ----------
+    replace : str or collection of str or None
+        What a user gave.
+    default : tuple of str, optional
+        What None stands for.
+
+    Returns
+    -------
+    tuple of str
+        Keys of `fastact.export.elementwise.ACTIVATIONS`.
+
+    Raises
+    ------
+    TypeError
+        If it is no string and no collection of strings.
+    ValueError
+        If it is empty, or a name is unknown.
+
+    Examples
+    --------
+    >>> to_replace("relu"), to_replace(None)
+    (('relu',), ('gelu', 'gelu_tanh', 'gelu_quick'))
+    """
+    if replace is None:
+        return default
+    if not isinstance(replace, Collection):
+        raise TypeError(f"replace must be a str or several, not {type(replace).__name__}")
+    names = (replace,) if isinstance(replace, str) else tuple(dict.fromkeys(replace))
+    if not names:
+        raise ValueError("replace names no activation")
+    return tuple(one_of("activation to replace", name, elementwise.ACTIVATIONS) for name in names)
+
+
+def replaceable(found: Sequence[Site], names: Collection[str]) -> list[Site]:
+    """Select the sites of these activations that can be replaced.
+
+    Parameters
+    ----------
+    found : sequence of Site
+        The sites of the model.
+    names : collection of str
+        Their activations.
+
+    Returns
+    -------
+    list of Site
+        Those that are no part of another node.
+
+    Raises
+    ------
+    ModelError
+        If there is none.
+    """
+    chosen = [site for site in found if site.form != "fused" and site.activation in names]
+    if not chosen:
+        raise ModelError(
+            f"the model has no activation to replace: looked for {', '.join(names)}, "
+            f"however they are written; found: {listed(found)}"
+        )
+    return chosen
 
 
 def plan(
@@ -65,7 +134,7 @@ def plan(
     chosen = [site for site in sites if site.activation in request.replace]
     if not chosen and (request.form or request.activation):
         wanted = "GELU" if request.replace == GELUS else " or ".join(request.replace)
-        raise ModelError(f"the model has no {wanted}; found: {_listed(found)}")
+        raise ModelError(f"the model has no {wanted}; found: {listed(found)}")
     names = {request.activation or site.activation for site in chosen}
     if request.form and not any(request.form in forms.FORMS[name] for name in names):
         known = "; ".join(f"{name} has {', '.join(forms.FORMS[name])}" for name in sorted(names))
@@ -78,8 +147,19 @@ def plan(
     return decisions, after
 
 
-def _listed(found: Sequence[Site]) -> str:
-    """List activations by name, and the nodes that those which are a part of them are in."""
+def listed(found: Sequence[Site]) -> str:
+    """List the activations of a model for a message.
+
+    Parameters
+    ----------
+    found : sequence of Site
+        The sites of the model.
+
+    Returns
+    -------
+    str
+        Each activation once, with the node that it is a part of, if it is.
+    """
     names = [
         f"{site.activation} in {_fused_node(site)}" if site.form == "fused" else site.activation
         for site in found

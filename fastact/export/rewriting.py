@@ -13,11 +13,11 @@ from pathlib import Path
 
 import onnx
 
-from . import editing, elementwise, forms, sites, verifying
+from . import editing, forms, sites, verifying
 from .checks import one_of
 from .graph import lowest_ir
 from .opsets import lowest_ir_of, opset_of, with_opset
-from .planning import GELUS, Decision, Request, plan
+from .planning import GELUS, Decision, Request, plan, to_replace
 from .reading import ModelError, check, embedded, read
 from .targets import find
 
@@ -242,18 +242,7 @@ def _request(
     if target is not None:
         find(target)
     opset = None if opset is None else forms.known_opset(opset)
-    return Request(form, opset, target, activation, _replaced(replace))
-
-
-def _replaced(replace: str | Collection[str] | None) -> tuple[str, ...]:
-    if replace is None:
-        return GELUS
-    if not isinstance(replace, Collection):
-        raise TypeError(f"replace must be a str or several, not {type(replace).__name__}")
-    names = (replace,) if isinstance(replace, str) else tuple(dict.fromkeys(replace))
-    if not names:
-        raise ValueError("replace names no activation")
-    return tuple(one_of("activation to replace", name, elementwise.ACTIVATIONS) for name in names)
+    return Request(form, opset, target, activation, to_replace(replace))
 
 
 def _swaps(decision: Decision, site: sites.Site) -> bool:
