@@ -8,11 +8,13 @@ from __future__ import annotations
 import importlib.metadata
 import re
 
+PATTERN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?(?:>=([\d.]+))?(.*)")  # name[extras]>=version; ...
+
 
 def main() -> None:
     """Turn each `name>=version` outside of the extra "dev" into `name==version.*`."""
     for requirement in importlib.metadata.requires("fastact") or []:
-        name, version, rest = re.fullmatch(r"([\w.-]+)(?:>=([\d.]+))?(.*)", requirement).groups()
+        name, version, rest = PATTERN.fullmatch(requirement).groups()
         if version and "dev" not in rest:
             print(f"{name}=={version}.*")
 
