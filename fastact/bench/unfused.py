@@ -33,12 +33,13 @@ def unfused_relu(
     """Make a model whose ReLUs onnxruntime computes as nodes of their own, as it does GELUs.
 
     Its latency, less that of the variant with ReLU, is what a GELU costs only because it is not
-    folded into the convolution or product before it; the rest is arithmetic.
+    folded into the convolution or product before it; the rest is arithmetic, and up to
+    onnxruntime 1.24 also the reordering of the blocked layout around each Gelu.
 
     Every activation becomes a ReLU, and where onnxruntime folds that one, a second ReLU follows,
     which it cannot fold and which changes no value. A ThresholdedRelu with alpha = 0 would not
-    do: onnxruntime 1.32 folds it into a Gemm, reorders its input and output, which it does for no
-    Gelu between convolutions, and has it turn NaN into 0.
+    do: onnxruntime 1.32 folds it into a Gemm, reorders the layout around it, which it no longer
+    does for a Gelu, and has it turn NaN into 0.
 
     Parameters
     ----------

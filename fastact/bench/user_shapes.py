@@ -16,6 +16,10 @@ Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 Dims = tuple[int | str, ...]  # sizes, and names of the open ones
 
+# Types of numbers that NumPy has, as ONNX names them.
+_NUMBERS = ("float16", "float", "double", "bool", "int8", "int16", "int32", "int64", "uint8",
+            "uint16", "uint32", "uint64")  # fmt: skip
+
 # The name of a dimension that has none.
 _NAMELESS = "?"
 
@@ -199,10 +203,10 @@ def _port(port: onnx.ValueInfoProto) -> Port:
     if kind != "tensor_type":
         raise ModelError(f"input {port.name!r} is no tensor but a {kind.removesuffix('_type')}")
     tensor = port.type.tensor_type
+    kind = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
+    if kind not in _NUMBERS:
+        raise ModelError(f"input {port.name!r} is {kind}; it must be one of {', '.join(_NUMBERS)}")
     dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
-    if dtype.kind not in "fiub":
-        name = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
-        raise ModelError(f"input {port.name!r} is {name}, for which NumPy has no type of numbers")
     if not tensor.HasField("shape"):
         return Port(port.name, dtype, None)
     # Some exporters write 0 or -1 for a size that is open.
