@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -214,3 +215,20 @@ def test_ufuncs_of_every_variant_reach_a_worker(client: Client) -> None:
     for ufuncs in fastact.variants.values():
         for function in ufuncs:
             assert_same_bits(client.submit(function, x).result(timeout=30), function(x))
+
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "dask_batch.py"
+
+
+def test_the_example_survives_the_loss_of_a_worker(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLE, "--copies", "40", "--kill-a-worker"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^killed the worker .* after 10 of 40 batches$", done.stdout, re.MULTILINE)
+    assert "14,400 images, " in done.stdout
+    assert done.stdout.endswith("one process sees the same digits: True\n")
