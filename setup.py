@@ -23,6 +23,13 @@ def read_settings() -> dict[str, list[str]]:
     return {name.removeprefix("FASTACT_"): words.split() for name, words in pairs}
 
 
+# The limited API makes one wheel for every Python from the lowest on, and costs a call no time
+# (docs/design.md). Neither PyPy nor a Python without the GIL has it.
+WITHOUT_GIL = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+LIMITED_API = sys.implementation.name == "cpython" and not WITHOUT_GIL
+MACROS = [("Py_LIMITED_API", "0x030A0000"), ("CYTHON_LIMITED_API", "1")] if LIMITED_API else []
+OPTIONS = {"bdist_wheel": {"py_limited_api": "cp310"}} if LIMITED_API else {}
+
 SETTINGS = read_settings()
 # -g0: Python's own flags ask for debugging data, four fifths of the file.
 FLAGS = [*SETTINGS["FLAGS"], "-g0", "-Wall", "-Wextra"]
@@ -101,7 +108,8 @@ core = Extension(
     "fastact._core",
     ["fastact/_core.pyx", *C_SOURCES],
     include_dirs=["fastact/include", str(KERNELS), np.get_include()],
-    define_macros=[variants_macro(), ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+    define_macros=[*MACROS, variants_macro(), ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+    py_limited_api=LIMITED_API,
     extra_compile_args=FLAGS,
     depends=[str(path) for path in Path("fastact").rglob("*.*") if path.suffix in SOURCES],
 )
@@ -109,4 +117,5 @@ core = Extension(
 setup(
     ext_modules=cythonize([core], language_level=3),
     cmdclass={"build_ext": BuildVariants},
+    options=OPTIONS,
 )

@@ -46,8 +46,12 @@ def wheel_problems(source: Path, wheel: Path) -> list[str]:
         *(f"the wheel lacks {name}" for name in sorted(package - held)),
         *(f"the wheel should not hold {name}" for name in sorted(extra)),
     ]
-    if len(extension) != 1:
-        problems.append(f"the wheel holds {len(extension)} extensions")
+    if extension != {"fastact/_core.abi3.so"}:
+        problems.append(f"the wheel's extensions are {sorted(extension)}")
+    project = (source / "pyproject.toml").read_text(encoding="utf-8")
+    major, minor = re.search(r'^requires-python = ">=(\d+)\.(\d+)"', project, re.MULTILINE).groups()
+    if f"-cp{major}{minor}-abi3-" not in wheel.name:
+        problems.append(f"{wheel.name} is not for every Python from {major}.{minor} on")
     if not any(name.endswith("/licenses/LICENSE") for name in held):
         problems.append("the wheel lacks LICENSE")
     if wheel.stat().st_size >= WHEEL_BYTES:

@@ -27,6 +27,7 @@ cdef extern from "loop.h":
         char type
         size_t itemsize
         fastact_bound bound
+    # In range() cast to int, or Cython writes a conversion of enums that compilers warn about.
     enum:
         FASTACT_LOOP_COUNT
         FASTACT_ACTIVATION_COUNT
@@ -105,7 +106,7 @@ docs = []  # NumPy keeps pointers into these, too
 
 cdef int variant_count = fastact_find_variants(found)
 cdef int v, i
-for i in range(FASTACT_LOOP_COUNT):
+for i in range(<int>FASTACT_LOOP_COUNT):
     functions[i] = <cnp.PyUFuncGenericFunction>inner_loop
     type_numbers[2 * i] = type_numbers[2 * i + 1] = np.dtype(chr(found[0].loops[i].type)).num
     for v in range(variant_count):
@@ -115,12 +116,12 @@ for i in range(FASTACT_LOOP_COUNT):
 def registry_of(int variant):
     """Function -> dtype name -> Bound, of one variant, in the order of registry.h."""
     table = {}
-    for i in range(FASTACT_LOOP_COUNT):
+    for i in range(<int>FASTACT_LOOP_COUNT):
         loop = found[variant].loops[i]
         bounds = table.setdefault(loop.activation.decode(), {})
         # long and long long may be the same dtype, which then keeps its first loop.
         bounds.setdefault(np.dtype(chr(loop.type)).name, Bound(loop.bound.max_ulp, loop.bound.at))
-    for i in range(FASTACT_FUNCTION_COUNT):
+    for i in range(<int>FASTACT_FUNCTION_COUNT):
         loop = found[variant].bfloat16_loops[i]
         table[loop.activation.decode()]["bfloat16"] = Bound(loop.bound.max_ulp, loop.bound.at)
     return MappingProxyType({name: MappingProxyType(bounds) for name, bounds in table.items()})
