@@ -82,7 +82,7 @@ class BuildVariants(build_ext):
         command = self.compiler.compiler
         if not is_gcc_or_clang(command):
             raise PlatformError(
-                f"fastact does not support the C compiler {' '.join(command)}: its kernels use "
+                f"fastact does not support the C compiler {command[0]}: its kernels use "
                 "extensions of gcc and clang. Set the environment variable CC to one of these."
             )
         for name in variants():
