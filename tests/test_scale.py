@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import logging
 import multiprocessing
 import os
@@ -232,3 +233,12 @@ def test_the_example_survives_the_loss_of_a_worker(tmp_path: Path) -> None:
     assert re.search(r"^killed the worker .* after 10 of 40 batches$", done.stdout, re.MULTILINE)
     assert "14,400 images, " in done.stdout
     assert done.stdout.endswith("one process sees the same digits: True\n")
+
+
+def test_the_code_of_the_guide() -> None:
+    guide = Path(__file__).parents[1] / "docs" / "scale.md"
+    told: list[str] = []
+    code = doctest.DocTestParser().get_doctest(guide.read_text("utf-8"), {}, guide.name, None, 0)
+    assert len(code.examples) > 10
+    doctest.DocTestRunner(verbose=False).run(code, out=told.append)
+    assert not told, "".join(told)
