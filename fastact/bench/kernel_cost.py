@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from .. import accuracy, get_num_threads, isa, max_ulp, set_num_threads, variants
 from .. import activations as registered
+from .. import isa, variants
 from .caches import Caches
-from .latency import Candidate, interleave
-from .measure import DisagreementError
+from .kernel_timing import one_thread, time_kernels
 from .peers.workloads import aligned
-
-Floats = npt.NDArray[np.floating[Any]]
 
 #: Version of the data that `KernelCosts.to_dict` returns; raised when a field changes.
 SCHEMA = 1
@@ -29,13 +23,6 @@ SMALLEST, FACTOR, LARGEST = 64, 4, 1 << 24
 
 #: Bytes for each element: a float32 read and one written.
 ELEMENT_BYTES = 8
-
-# A run goes through so many elements at least, since no clock times 64 of them; all runs at one
-# size together through no more than those, but for the fewest that have quartiles.
-_ELEMENTS_OF_A_RUN, _ELEMENTS_OF_A_SIZE = 1 << 14, 1 << 25
-_FEWEST_RUNS, _MOST_RUNS = 9, 101
-
-_POOL = 1 << 16  # different values of an input
 
 
 class Cost(NamedTuple):
@@ -229,24 +216,20 @@ def measure(
     """
     names = tuple(activations)
     _check_arguments(names, largest, seconds, variant)
-    ufuncs = {name: getattr(variants[variant], name) for name in names}
     sizes = [SMALLEST]
     while sizes[-1] * FACTOR <= largest:
         sizes.append(sizes[-1] * FACTOR)
     report = progress or (lambda what, done, total: None)
     start = time.perf_counter()
-    pool = np.random.default_rng(7).normal(scale=2.0, size=2 * _POOL).astype(np.float32)
     x, y = aligned(sizes[-1], "float32"), aligned(sizes[-1], "float32")
 
-    timed: list[dict[str, Floats]] = []
-    with _one_thread():
+    timed = []
+    with one_thread():
         for done, n in enumerate(sizes):
             report("timing the kernels", done, len(sizes))
-            _lay_out(pool, 0, x[:n])
-            for name, ufunc in ufuncs.items():
-                _check_result(name, ufunc, variant, x[:n], y[:n])
             left = max(0.0, start + seconds - time.perf_counter())
-            timed.append(_time(ufuncs, pool, x[:n], y[:n], left / (len(sizes) - done)))
+            limit_s = left / (len(sizes) - done)
+            timed.append(time_kernels(names, variant, x[:n], y[:n], limit_s))
     report("timing the kernels", len(sizes), len(sizes))
 
     def over_runs(percent: int) -> dict[str, tuple[float, ...]]:
@@ -279,57 +262,3 @@ def _check_arguments(names: tuple[str, ...], largest: int, seconds: float, varia
         raise ValueError(f"largest must be at least {SMALLEST} elements, not {largest}")
     if not 0 < seconds < float("inf"):
         raise ValueError(f"seconds must be a positive number, not {seconds}")
-
-
-def _check_result(name: str, ufunc: np.ufunc, variant: str, x: Floats, y: Floats) -> None:
-    """Check a result before it is timed: all of a small array, the end of a large one."""
-    end = slice(-_POOL, None)
-    y[end] = np.nan
-    ufunc(x, y)
-    error = accuracy.ulp_error(y[end], accuracy.reference(name, x[end])).max()
-    promised = max_ulp(name, "float32", variant=variant)
-    if not error <= promised:
-        raise DisagreementError(
-            f"{name} of {len(x)} elements, variant {variant}, is wrong by {error:.3g} ULP, "
-            f"but promises {promised:g}: not timed"
-        )
-
-
-def _time(
-    ufuncs: Mapping[str, np.ufunc], pool: Floats, x: Floats, y: Floats, limit_s: float
-) -> dict[str, Floats]:
-    """Time the activations in turns on arrays of one size, in nanoseconds for each element."""
-    n = len(x)
-    calls = max(1, _ELEMENTS_OF_A_RUN // n)
-
-    def candidate(ufunc: np.ufunc) -> Candidate:
-        def run() -> None:
-            for _ in repeat(None, calls):
-                ufunc(x, y)
-
-        return Candidate(lambda number: _lay_out(pool, number, x), run)
-
-    samples = interleave(
-        {name: candidate(ufunc) for name, ufunc in ufuncs.items()},
-        runs=min(max(_FEWEST_RUNS, _ELEMENTS_OF_A_SIZE // n), _MOST_RUNS),
-        warmup=1,
-        limit_s=limit_s,
-    )
-    return {name: np.divide(durations, n * calls) for name, durations in samples.items()}
-
-
-def _lay_out(pool: Floats, number: int, x: Floats) -> None:
-    """Write the input of a round, another part of the pool in each."""
-    first = number * 61 % _POOL  # a prime, so that the rounds share no pattern
-    part = pool[first : first + min(len(x), _POOL)]
-    x.reshape(-1, len(part))[:] = part
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = get_num_threads()
-    set_num_threads(1)
-    try:
-        yield
-    finally:
-        set_num_threads(threads)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastact
-from fastact.bench import DisagreementError, interleave, kernel_cost
+from fastact.bench import DisagreementError, interleave, kernel_cost, kernel_timing
 from fastact.bench.caches import Caches
 from fastact.bench.kernel_cost import Cost, KernelCosts, measure
 
@@ -97,7 +97,7 @@ def test_each_run_has_a_new_input_and_fills_the_output(monkeypatch, n):
         seen.update(candidates)
         return interleave(candidates, **options)
 
-    monkeypatch.setattr(kernel_cost, "interleave", interleaved)
+    monkeypatch.setattr(kernel_timing, "interleave", interleaved)
     arrays = []
     monkeypatch.setattr(
         kernel_cost, "aligned", lambda *given: arrays.append(np.zeros(*given)) or arrays[-1]
@@ -126,7 +126,7 @@ def test_one_thread_computes_and_the_setting_comes_back(monkeypatch):
         during.append(fastact.get_num_threads())
         return interleave(candidates, **options)
 
-    monkeypatch.setattr(kernel_cost, "interleave", interleaved)
+    monkeypatch.setattr(kernel_timing, "interleave", interleaved)
     fastact.set_num_threads(2)
     try:
         measure(["relu"], largest=64, seconds=0.01)
@@ -148,17 +148,27 @@ def test_a_wrong_result_is_not_timed(monkeypatch, wrong):
     def timed(*args, **kwargs):
         raise AssertionError("was timed")
 
-    monkeypatch.setattr(kernel_cost, "interleave", timed)
-    monkeypatch.setattr(kernel_cost, "variants", {fastact.isa: SimpleNamespace(gelu=wrong)})
+    monkeypatch.setattr(kernel_timing, "interleave", timed)
+    monkeypatch.setattr(kernel_timing, "variants", {fastact.isa: SimpleNamespace(gelu=wrong)})
     with pytest.raises(DisagreementError, match=r"gelu of 64 elements.*wrong by .* ULP"):
         measure(["gelu"], largest=64)
+
+
+def test_results_of_an_earlier_run_do_not_count(monkeypatch):
+    x, y = np.zeros((2, 64), np.float32)
+    monkeypatch.setattr(kernel_timing, "interleave", lambda candidates, **options: {})
+    kernel_timing.time_kernels(["gelu"], fastact.isa, x, y, 0.0)
+    idle = SimpleNamespace(gelu=lambda x, out: out)
+    monkeypatch.setattr(kernel_timing, "variants", {fastact.isa: idle})
+    with pytest.raises(DisagreementError, match="gelu of 64 elements"):
+        kernel_timing.time_kernels(["gelu"], fastact.isa, x, y, 0.0)
 
 
 def test_the_variant_asked_for_is_the_one_timed(monkeypatch, variant):
     # Every other one gives wrong results.
     kernels = dict.fromkeys(fastact.variants, SimpleNamespace(gelu=swapped))
     kernels[variant] = fastact.variants[variant]
-    monkeypatch.setattr(kernel_cost, "variants", kernels)
+    monkeypatch.setattr(kernel_timing, "variants", kernels)
     assert measure(["gelu"], largest=64, seconds=0.01, variant=variant).variant == variant
 
 
