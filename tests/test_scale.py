@@ -133,7 +133,11 @@ def pids(client: Client) -> set[int]:
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """Two worker processes of one thread each, which spill to a folder of their own."""
+    # Some time after a worker was lost, 15 s by default, LocalCluster looks whether it is back, and
+    # gives it up if not; by then, the next test may just have killed it again.
+    patience = {"distributed.deploy.lost-worker-timeout": "1 hour"}
     with (
+        dask.config.set(patience),
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
@@ -195,7 +199,7 @@ def test_a_worker_killed_while_it_computes(client: Client, tmp_path: Path) -> No
     x = every_32nd_float32()
     y = x.map_blocks(gelu_once_killed, dtype=x.dtype, meta=x._meta)
     assert int(checksum(y).compute()) == numpy_checksum(fastact.gelu)
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=60)
     assert before - pids(client) == {int(killed.read_text())}
 
 
@@ -207,7 +211,7 @@ def test_a_worker_killed_with_results_in_its_memory(client: Client) -> None:
     assert keys
     os.kill(before[worker], signal.SIGKILL)
     assert int(checksum(y).compute()) == numpy_checksum(fastact.gelu, BLOCKS // 4)
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=60)
     assert set(before.values()) - pids(client) == {before[worker]}
 
 
@@ -215,7 +219,7 @@ def test_ufuncs_of_every_variant_reach_a_worker(client: Client) -> None:
     x = np.linspace(-9, 9, 1001, dtype=np.float32)
     for ufuncs in fastact.variants.values():
         for function in ufuncs:
-            assert_same_bits(client.submit(function, x).result(timeout=30), function(x))
+            assert_same_bits(client.submit(function, x).result(timeout=60), function(x))
 
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "dask_batch.py"
