@@ -1,12 +1,10 @@
-"""The command line: `fastact compare`, `info`, `accuracy`, `export`, `inspect` and `rewrite`."""
+"""The command line: `fastact info`, `accuracy`, `export`, `inspect`, `rewrite`, and the rest."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
-import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ import click
 from . import __version__, activations, isa, variants
 from ._core import registry
 from ._extras import require
+from .cli_bench import EXIT_CODES, bench, compare, output, shown_progress, usage
 
 # Everything that imports onnx, onnxruntime or scikit-learn is imported inside the commands,
 # so that --help and info are quick and work without them.
@@ -23,16 +22,6 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-OVER_BUDGET = 3
-
-EXIT_CODES = f"""\b
-Exit codes:
-    0  done; with --budget-ms, at least one model meets the budget
-    1  an error, told in one line on stderr
-    2  wrong usage
-    {OVER_BUDGET}  no model meets the budget
-  {INTERRUPTED}  interrupted
-"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -68,146 +57,14 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-@contextmanager
-def _usage() -> Iterator[None]:
-    """Report what the library says about its arguments as wrong usage."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise click.UsageError(str(error), click.get_current_context()) from error
-
-
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="fastact %(version)s")
 def cli() -> None:
     """ReLU and GELU on the CPU: measure them, and export them to ONNX."""
 
 
-# ---------------------------------------------------------------------------- compare
-
-
-def _budget(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise click.BadParameter(f"{value:g} is not a positive number of milliseconds.")
-    return value
-
-
-def _threads(ctx: click.Context, option: click.Parameter, value: int) -> int:
-    from .bench.environment import usable_cpus
-
-    if value > usable_cpus():
-        raise click.BadParameter(f"{value} threads, but this process may use {usable_cpus()} CPUs.")
-    return value
-
-
-def _output(ctx: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
-    """Refuse a path that cannot be written before any work is done for it."""
-    if value is not None:
-        folder = value.parent
-        if not folder.is_dir():
-            raise click.ClickException(f"cannot write {value}: there is no folder {folder}")
-        if value.exists() and not value.is_file():
-            raise click.ClickException(f"cannot write {value}: it is not a regular file")
-        if not os.access(folder, os.W_OK):
-            raise click.ClickException(f"cannot write {value}: the folder is read-only")
-    return value
-
-
-@cli.command(epilog=EXIT_CODES)
-@click.option("--arch", default="digits", show_default=True, help="The network.")
-@click.option(
-    "--budget-ms",
-    type=float,
-    callback=_budget,
-    metavar="X",
-    help="Latency budget in milliseconds; a model meets it if its p90 does.",
-)
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(path_type=Path),
-    callback=_output,
-    metavar="FILE",
-    help="Write everything as data, too.",
-)
-@click.option(
-    "--runs",
-    type=click.IntRange(min=1),
-    default=2000,
-    show_default=True,
-    metavar="N",
-    help="Timed runs of each model; from 200 the percentiles mean something.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    callback=_threads,
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Threads of onnxruntime inside an operator.",
-)
-@click.pass_context
-def compare(
-    ctx: click.Context,
-    arch: str,
-    budget_ms: float | None,
-    json_path: Path | None,
-    runs: int,
-    threads: int,
-) -> None:
-    """Answer which activation to take: ReLU or GELU, on this machine.
-
-    Runs one trained network with ReLU and with each form of GELU in onnxruntime, image
-    after image, and prints accuracy, latency, size, and which one to take.
-    """
-    require("rich", "report")
-    from rich.console import Console
-
-    from . import bench
-    from .bench.text import show
-
-    with _progress() as progress, _usage():
-        try:
-            result = bench.compare(
-                arch, budget_ms=budget_ms, runs=runs, threads=threads, progress=progress
-            )
-        except bench.DisagreementError as error:
-            raise click.ClickException(str(error)) from error
-
-    if json_path is not None:  # before the text, whose reader may have left
-        from .export.files import write_bytes
-
-        data = {**result.to_dict(), "command": shlex.join(["fastact", *ctx.obj])}
-        write_bytes(json_path, (json.dumps(data, indent=2) + "\n").encode())
-    terminal = Console().file.isatty()
-    console = Console(force_terminal=terminal)
-    # No column is ever cut: the tables need 80, and a file or pipe has no width.
-    console.width = max(80, console.width) if terminal else 1000
-    show(result, console)
-    if result.verdict.take is None:
-        ctx.exit(OVER_BUDGET)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Yield a progress callback that draws on stderr; None if that is no terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if not console.file.isatty():
-        yield None
-        return
-    # Drawn only when told to: a thread that redraws would disturb the timing.
-    bar = Progress(console=console, transient=True, auto_refresh=False)
-    with bar:
-        task = bar.add_task("")
-
-        def report(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total, refresh=True)
-
-        yield report
+cli.add_command(compare)
+cli.add_command(bench)
 
 
 # ------------------------------------------------------------------------------- info
@@ -273,7 +130,7 @@ def accuracy(ctx: click.Context, as_json: bool) -> None:
     require("rich", "report")
     from . import accuracy_survey
 
-    with _progress() as progress:
+    with shown_progress() as progress:
         found = accuracy_survey.survey(progress=progress)
     if as_json:
         from .bench.environment import Environment
@@ -325,7 +182,7 @@ _file = click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    callback=_output,
+    callback=output,
     required=True,
     metavar="FILE",
     help="The file to write.",
@@ -382,7 +239,7 @@ def _export_activation(name: str) -> click.Command:
         from .export import activation
 
         dimensions = [_dimension(size) for size in shape.split(",")]
-        with _usage():
+        with usage():
             model = activation(name, shape=dimensions, **options)
         _save(model, output, ort)
 
@@ -407,7 +264,7 @@ def cnn(arch: str, activation: str, batch: str, output: Path, ort: bool, **optio
     """Write a small CNN, from input image to output logits."""
     from .export import cnn as build
 
-    with _usage():
+    with usage():
         model = build(arch, activation, batch=_dimension(batch), **options)
     _save(model, output, ort)
 
@@ -422,7 +279,7 @@ def _save(model: ModelProto, output: Path, ort: bool) -> None:
     if ort:  # first, since a conversion can fail
         if output.suffix == ".ort":
             raise click.UsageError(f"--ort writes a file beside {output}, which ends so itself")
-        with _usage():
+        with usage():
             delegated = facts.get("target") in DELEGATING
             written = [*save_ort(model, output.with_suffix(".ort"), delegated=delegated)]
     path = save(model, output)
@@ -448,7 +305,7 @@ def _model_errors() -> Iterator[None]:
     """Report what is wrong with a model as an error, and with the arguments as wrong usage."""
     from .export import ModelError
 
-    with _usage():
+    with usage():
         try:
             yield
         except ModelError as error:
@@ -479,7 +336,7 @@ def inspect(model: Path, as_json: bool) -> None:
 
 @cli.command()
 @_model
-@click.argument("output", type=click.Path(path_type=Path), callback=_output, metavar="OUT")
+@click.argument("output", type=click.Path(path_type=Path), callback=output, metavar="OUT")
 @click.option("--form", help="How to write each GELU that has this form.")
 @click.option("--opset", type=int, metavar="N", help="The opset to bring the model to.")
 @click.option("--target", help="Write every activation as this runtime likes it best.")

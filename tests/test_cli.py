@@ -1,65 +1,16 @@
 """The command line, run as people run it: in a process of its own."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import onnx
 import pytest
+from command_line import assert_error, environ, run, run_without
 
 import fastact
 from fastact import export
 from fastact.export import FORMS
-
-# These would colour or widen the output that the tests look at, or choose another variant.
-UNSET = ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "PYTHONWARNINGS")
-
-
-def environ(**more):
-    kept = {name: value for name, value in os.environ.items() if name not in UNSET}
-    # The process runs the package that this test imports, whatever its working folder is.
-    package = str(Path(fastact.__file__).parents[1])
-    path = os.pathsep.join(filter(None, [package, kept.get("PYTHONPATH")]))
-    return {**kept, "PYTHONWARNINGS": "error", "PYTHONPATH": path, **more}
-
-
-def run(*words, cwd=None, **more):
-    command = [sys.executable, "-m", "fastact", *map(str, words)]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=cwd, env=environ(**more), timeout=120
-    )
-
-
-def run_without(module, *words, cwd=None):
-    """Run with a module that cannot be imported, as if it were not installed."""
-    script = (
-        "import sys\n"
-        "class Absent:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        f"        if name.partition('.')[0] == {module!r}:\n"
-        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
-        "sys.meta_path.insert(0, Absent())\n"
-        f"sys.argv = ['fastact', *{list(map(str, words))!r}]\n"
-        "from fastact.__main__ import main\n"
-        "sys.exit(main())\n"
-    )
-    command = [sys.executable, "-c", script]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=cwd, env=environ(), timeout=120
-    )
-
-
-def assert_error(done, code, *words):
-    """One line on stderr that holds the words, nothing on stdout, and the exit code."""
-    assert (done.returncode, done.stdout) == (code, "")
-    assert done.stderr.startswith("Error: ")
-    assert done.stderr.count("\n") == 1 == done.stderr.count("Error")
-    for word in words:
-        assert word in done.stderr
 
 
 @pytest.fixture
@@ -268,162 +219,7 @@ def test_a_failed_export_keeps_the_file_that_was_there(folder):
     assert (folder / "m.onnx").read_text() == "precious"
 
 
-# ---------------------------------------------------------------- compare
-
-
-def test_compare_prints_the_result_and_nothing_else(folder):
-    done = run("compare", "--runs", 3, cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.isascii()
-    assert "\x1b" not in done.stdout
-    assert "\nTake " in done.stdout
-    for name in ("relu", "gelu", "gelu_tanh"):
-        for form in FORMS[name]:
-            assert f"\n{name}/{form} " in done.stdout
-    assert list(folder.iterdir()) == []
-
-
-def test_compare_writes_data(folder):
-    words = ["compare", "--runs", 3, "--budget-ms", 1000, "--json", "r.json"]
-    done = run(*words, cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    data = json.loads((folder / "r.json").read_text())
-    assert data["schema"] == 1
-    assert data["command"] == "fastact compare --runs 3 --budget-ms 1000 --json r.json"
-    assert data["budget_ms"] == 1000
-    assert data["verdict"]["sentence"] in done.stdout.splitlines()
-    assert data["environment"]["isa"] in fastact.variants
-    assert {model["latency"]["n"] for model in data["models"]} == {3}
-    for model in data["models"]:
-        assert model["accuracy"] > 0.9
-        assert f"{model['correct']}/{model['images']}" in done.stdout
-    assert [path.name for path in folder.iterdir()] == ["r.json"]
-
-
-def test_a_budget_that_none_meets_has_its_own_exit_code(folder):
-    words = ["--budget-ms", "1e-6", "--json", folder / "r.json"]
-    done = run("compare", "--runs", 3, *words)
-    assert (done.returncode, done.stderr) == (3, "")
-    assert "No model meets the budget of 1e-06 ms at p90" in done.stdout
-    data = json.loads((folder / "r.json").read_text())
-    assert data["verdict"]["take"] is None
-    assert not any(model["meets_budget"] for model in data["models"])
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--budget-ms", "0"], ["--budget-ms", "positive"]),
-        (["--budget-ms", "-1"], ["--budget-ms", "positive"]),
-        (["--budget-ms", "nan"], ["--budget-ms", "positive"]),
-        (["--budget-ms", "inf"], ["--budget-ms", "positive"]),
-        (["--budget-ms", "fast"], ["--budget-ms", "fast"]),
-        (["--runs", "0"], ["--runs"]),
-        (["--threads", "0"], ["--threads"]),
-        (["--threads", "100000"], ["--threads", "CPUs"]),
-        (["--arch", "vgg"], ["vgg", "digits"]),
-        (["--arch", "resnet8"], ["resnet8", "not trained"]),
-        (["--fast"], ["--fast"]),
-        (["model.onnx"], ["model.onnx"]),
-    ],
-)
-def test_compare_with_wrong_options(folder, words, told):
-    assert_error(run("compare", "--json", "r.json", *words, cwd=folder), 2, *told)
-    assert list(folder.iterdir()) == []
-
-
-def test_compare_looks_at_the_output_path_before_it_measures(folder):
-    start = time.monotonic()
-    done = run("compare", "--runs", 10**9, "--json", folder / "no" / "r.json")
-    assert time.monotonic() - start < 25  # the measurement would take its limit of 30 s
-    assert_error(done, 1, "no folder", "r.json")
-
-
-def test_one_usable_cpu_is_enough():
-    if not hasattr(os, "sched_setaffinity"):
-        pytest.skip("no affinity on this system")
-    script = (
-        "import os, sys; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
-        "from fastact.cli import main; sys.exit(main(['compare', '--runs', '3']))"
-    )
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, env=environ(), timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert ", 1 usable CPU," in done.stdout
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-def test_progress_is_drawn_on_a_terminal_and_ctrl_c_leaves_nothing_behind(folder):
-    command = [sys.executable, "-m", "fastact", "compare", "--runs", str(10**9), "--json", "r.json"]
-    ours, theirs = os.openpty()
-    with subprocess.Popen(
-        command, cwd=folder, env=environ(TERM="xterm"), stdout=subprocess.PIPE, stderr=theirs
-    ) as process:
-        os.close(theirs)
-        drawn = read_until(ours, b"timing")
-        process.send_signal(signal.SIGINT)
-        drawn += read_until(ours, b"interrupted")
-        out, _ = process.communicate(timeout=60)
-    os.close(ours)
-    assert process.returncode == 130
-    assert out == b""
-    assert b"Error: interrupted" in drawn
-    assert b"Traceback" not in drawn
-    assert list(folder.iterdir()) == []
-
-
-def read_until(terminal, text):
-    """Read what a process draws on a terminal until the text occurs, or until it ends."""
-    drawn = b""
-    while text not in drawn:
-        try:
-            drawn += os.read(terminal, 4096)
-        except OSError:  # how Linux says that the other side was closed
-            break
-    return drawn
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell's pipe")
-@pytest.mark.parametrize("words", ["info", "compare --runs 3", "--help"])
-def test_a_closed_pipe_is_no_traceback(words):
-    command = f"{sys.executable} -m fastact {words} | true"
-    done = subprocess.run(
-        command, shell=True, capture_output=True, text=True, env=environ(), timeout=120
-    )
-    assert (done.stdout, done.stderr) == ("", "")
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("words", [["info"], ["compare", "--runs", "3"]])
-def test_a_full_disk_is_one_line(words):
-    command = [sys.executable, "-m", "fastact", *words]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            command, stdout=full, stderr=subprocess.PIPE, text=True, env=environ(), timeout=120
-        )
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: ")
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
-@pytest.mark.parametrize("words", ["info", "compare --runs 3"])
-def test_a_closed_stdout_is_no_traceback(words):
-    command = f"{sys.executable} -m fastact {words} >&-"
-    done = subprocess.run(
-        command, shell=True, capture_output=True, text=True, env=environ(), timeout=120
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 # ---------------------------------------------------------------- missing extras
-
-
-@pytest.mark.parametrize("module", ["onnx", "onnxruntime", "sklearn", "rich"])
-def test_compare_names_the_extra_it_lacks(folder, module):
-    done = run_without(module, "compare", "--runs", 3, "--json", "r.json", cwd=folder)
-    assert_error(done, 1, module, "pip install 'fastact[report]'")
-    assert list(folder.iterdir()) == []
 
 
 def test_export_names_the_extra_it_lacks(folder):

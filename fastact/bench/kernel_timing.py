@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import accuracy, get_num_threads, max_ulp, set_num_threads, variants
+from .agreement import DisagreementError
 from .latency import Candidate, interleave
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -92,8 +93,6 @@ def _check(name: str, variant: str, ufunc: np.ufunc, x: Floats, y: Floats) -> No
     error = accuracy.ulp_error(y[end], accuracy.reference(name, x[end])).max()
     promised = max_ulp(name, "float32", variant=variant)
     if not error <= promised:
-        from . import DisagreementError
-
         raise DisagreementError(
             f"{name} of {len(x)} elements, variant {variant}, is wrong by {error:.3g} ULP, "
             f"but promises {promised:g}: not timed"

@@ -2,64 +2,83 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
+from .. import activations as registered
 from .._extras import require
-from .environment import Environment
-from .latency import ENOUGH_RUNS, Candidate, Latency, interleave, slower_share
-from .results import Comparison, Measurement
-from .session import OPTIMIZATION, Session, optimized_operators
+from . import child, figures
+from .agreement import check_agreement
+from .child import Progress
+from .environment import Environment, usable_cpus
+from .latency import ENOUGH_RUNS
+from .profiles import PROFILES, Profile
+from .results import Comparison, Distance
+from .spread import noise
 from .verdict import decide
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    import onnx
 
-Logits = npt.NDArray[np.float32]
-Spelling = tuple[str, str]  # an activation and the form it is written in
+    from .workload import Workload
 
-#: The activations between which to choose.
+#: The activations between which to choose, unless others are named. The first is the baseline.
 COMPARED = ("relu", "gelu", "gelu_tanh")
 
-#: The first opset with a Gelu operator, so that every form can be compared.
-OPSET = 20
-
-#: Logits of one network in two forms of the same function differ by less than this
-#: (absolute; the logits are of the order of 10), and in different functions by more.
-AGREEMENT = 1e-4
-
-
-class DisagreementError(RuntimeError):
-    """Models that must compute the same do not, or the reverse: no figure would mean anything."""
+#: Rounds that are timed at most, and the seconds for each model after which to stop short.
+RUNS = 10_000
+SECONDS_EACH = 2.0
+WARMUP = 50
 
 
 def compare(
-    arch: str = "digits",
+    network: str = "digits",
     *,
+    model: onnx.ModelProto | str | os.PathLike[str] | None = None,
+    data: Mapping[str, npt.NDArray[Any]] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    activations: Sequence[str] = COMPARED,
+    profile: Profile | str = "custom",
     budget_ms: float | None = None,
-    runs: int = 2000,
-    threads: int = 1,
-    progress: Callable[[str, int, int], object] | None = None,
+    runs: int = RUNS,
+    kernels: bool = True,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Measure what a network costs and gives with each activation, in onnxruntime.
 
-    ReLU and both GELUs are exported in every form; all models classify the same test images,
-    and are timed in turns at batch 1, a new image in every round.
+    The network is made with every activation in every form. All models run on the same inputs,
+    in turns at batch 1, a new input in every round, in a process under the profile's
+    constraints. Of a user's own model, variants are made in the same way.
 
     Parameters
     ----------
-    arch : str, optional
-        The network, one of `fastact.export.ARCHITECTURES`.
+    network : str, optional
+        One of `fastact.export.ARCHITECTURES`.
+    model : onnx.ModelProto or path-like, optional
+        A model to take instead.
+    data : mapping of str to ndarray, optional
+        Inputs for `model`, by name, one sample in each row; and ``labels``, the class of each
+        sample, to tell the accuracy.
+    shapes : mapping of str to sequence of int, optional
+        Shapes of inputs of `model` that leave a dimension open.
+    activations : sequence of str, optional
+        Any of `fastact.activations`. The first is the baseline; for `model`, that is the model
+        as it is.
+    profile : Profile or str, optional
+        The constraints, or the name of a set of them in `PROFILES`.
     budget_ms : float, optional
         Latency budget in milliseconds; a model meets it if its p90 does.
     runs : int, optional
-        Timed runs of each model. From 200 the percentiles mean something.
-    threads : int, optional
-        Threads inside an operator.
+        Timed runs of each model, at most; those that would go beyond 2 s for each model are
+        left out. From 200 the percentiles mean something.
+    kernels : bool, optional
+        Whether to measure what the activations cost on arrays, too, which takes some seconds.
     progress : callable, optional
         Called with (what is going on, steps done, steps in all).
 
@@ -71,12 +90,15 @@ def compare(
     Raises
     ------
     ValueError
-        If an argument is out of range or `arch` is unknown.
+        If an argument is out of range or unknown, or does not fit the model.
     ImportError
-        If onnx, onnxruntime or scikit-learn is not installed.
+        If onnx, onnxruntime or the images are not installed.
+    ProfileError
+        If the system cannot set the constraints, or they are too tight.
+    RunError
+        If a model does not run.
     DisagreementError
-        If the forms of an activation compute different results, or two activations the
-        same.
+        If the forms of an activation compute different results, or two activations the same.
 
     Examples
     --------
@@ -84,116 +106,147 @@ def compare(
     >>> result.verdict.take  # doctest: +SKIP
     'relu/op'
     """
-    if budget_ms is not None and not (math.isfinite(budget_ms) and budget_ms > 0):
-        raise ValueError(f"budget_ms must be a positive number of milliseconds, not {budget_ms}")
-    if runs < 1 or threads < 1:
-        raise ValueError("runs and threads must be at least 1")
-    for module in ("onnx", "onnxruntime", "sklearn"):
-        require(module, "report")
-    from ..export import ARCHITECTURES, FORMS, cnn
-    from ..export.cost import parameters
-
-    if arch not in ARCHITECTURES:
-        raise ValueError(f"unknown architecture {arch!r}; known: {', '.join(ARCHITECTURES)}")
-    data = ARCHITECTURES[arch].data
-    if data is None:
-        raise ValueError(f"{arch} is not trained, so that there is no accuracy to compare")
     report = progress or (lambda what, done, total: None)
-    spellings = [(activation, form) for activation in COMPARED for form in FORMS[activation]]
-    images, labels = data.load("test")
+    activations = checked(activations)
+    profile = checked_profile(profile, budget_ms, runs)
+    for module in ("onnx", "onnxruntime"):
+        require(module, "report")
+    from . import workload
 
-    models: dict[Spelling, ModelProto] = {}
-    sessions: dict[Spelling, Session] = {}
-    for key in spellings:
-        report("loading", len(models), len(spellings))
-        activation, form = key
-        models[key] = cnn(arch, activation, form=form, opset=OPSET)
-        serialized = models[key].SerializeToString()
-        if not sessions:  # the first session of a process also starts the runtime
-            Session(serialized, images[:1], threads=threads)
-        sessions[key] = Session(serialized, images[:1], threads=threads)
-
-    logits = {key: _classify(session, images) for key, session in sessions.items()}
-    check_agreement(logits)
-    right = {key: values.argmax(axis=1) == labels for key, values in logits.items()}
-
-    samples = interleave(
-        {key: _candidate(session, images) for key, session in sessions.items()},
-        runs=runs,
-        progress=lambda done, total: report("timing", done, total),
-    )
-
-    baseline = spellings[0]
-    measurements = tuple(
-        Measurement(
-            activation=key[0],
-            form=key[1],
-            latency=Latency.of(samples[key]),
-            slower_share=slower_share(samples[key], samples[baseline]),
-            images=len(images),
-            correct=int(right[key].sum()),
-            gained=int((right[key] & ~right[baseline]).sum()),
-            lost=int((right[baseline] & ~right[key]).sum()),
-            create_ms=session.create_ms,
-            first_run_ms=session.first_run_ms,
-            file_bytes=models[key].ByteSize(),
-            parameters=parameters(models[key]),
-            operators=dict(optimized_operators(models[key].SerializeToString())),
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None  # before our own part in it
+    if model is None:
+        work = workload.of_architecture(
+            network,
+            activations,
+            profile.precision,
+            lambda done, total: report("exporting", done, total),
         )
-        for key, session in sessions.items()
-    )
+    else:
+        report("rewriting", 0, 1)
+        work = workload.of_model(model, activations, data, shapes or {}, profile.precision)
+    times = _run(work, profile, runs, report)
+    measurements = figures.measurements(work, times, profile, report)
+    unsteady = noise(times.samples_ns, times.preemptions, load, usable_cpus())
+    notes = [*_profile_notes(profile), *work.notes]
+    if measurements[0].latency.n < ENOUGH_RUNS:
+        rough = f"Only {measurements[0].latency.n} runs: percentiles are rough below {ENOUGH_RUNS}."
+        notes.insert(0, rough)
+    from . import kernel_cost, properties
+
     return Comparison(
-        arch=arch,
-        data=f"{len(images)} test images of {data.NAME}",
-        threads=threads,
-        optimization=OPTIMIZATION,
+        network=work.network,
+        weights=work.weights,
+        data=work.data,
+        profile=profile,
         budget_ms=budget_ms,
         environment=Environment.here(),
         measurements=measurements,
-        verdict=decide(measurements, budget_ms),
-        notes=_notes(measurements[0].latency.n),
+        noise=unsteady,
+        verdict=decide(measurements, budget_ms, unsteady),
+        properties=properties.table(activations),
+        distances=tuple(_distance(*pair) for pair in itertools.combinations(activations, 2)),
+        kernel_costs=kernel_cost.measure(activations, progress=report) if kernels else None,
+        notes=tuple(notes),
+        date=datetime.date.today().isoformat(),
     )
 
 
-def check_agreement(logits: Mapping[Spelling, Logits]) -> None:
-    """Check that the forms of an activation agree and that activations can be told apart.
+def checked(activations: Sequence[str]) -> tuple[str, ...]:
+    """Check the activations of a comparison.
 
     Parameters
     ----------
-    logits : mapping
-        For each (activation, form) the outputs for the same inputs.
+    activations : sequence of str
+        Their names.
+
+    Returns
+    -------
+    tuple of str
+        Each once.
 
     Raises
     ------
-    DisagreementError
-        If two forms of one activation differ by `AGREEMENT` or more, or two activations
-        differ by less: then a file does not hold what its name says.
+    ValueError
+        If one is unknown, or there are fewer than two.
     """
-    entries = list(logits.items())
-    for index, (one, values) in enumerate(entries):
-        for other, others in entries[:index]:
-            distance = float(np.abs(values - others).max())
-            same = one[0] == other[0]
-            if same != (distance < AGREEMENT):
-                raise DisagreementError(
-                    f"{'/'.join(other)} and {'/'.join(one)} differ by {distance:.2e}, "
-                    f"but must differ by {'less' if same else 'more'} than {AGREEMENT:g}"
-                )
+    names = tuple(dict.fromkeys(activations))
+    unknown = [name for name in names if name not in registered]
+    if unknown:
+        raise ValueError(f"unknown activation {unknown[0]!r}; known: {', '.join(registered)}")
+    if len(names) < 2:
+        raise ValueError(f"a comparison needs two activations or more, not {len(names)}")
+    return names
 
 
-def _classify(session: Session, images: npt.NDArray[np.float32]) -> Logits:
-    return np.concatenate([session(images[i, None]) for i in range(len(images))])
+def checked_profile(profile: Profile | str, budget_ms: float | None, runs: int) -> Profile:
+    """Check how to measure.
+
+    Parameters
+    ----------
+    profile, budget_ms, runs
+        As for `compare`.
+
+    Returns
+    -------
+    Profile
+        The profile, fitted to this machine.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the profile is unknown.
+    ProfileError
+        If the profile does not fit this machine.
+    """
+    if budget_ms is not None and not (math.isfinite(budget_ms) and budget_ms > 0):
+        raise ValueError(f"budget_ms must be a positive number of milliseconds, not {budget_ms}")
+    if runs < 1:
+        raise ValueError(f"runs must be at least 1, not {runs}")
+    if isinstance(profile, str):
+        if profile not in PROFILES:
+            raise ValueError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
+        profile = PROFILES[profile]
+    return profile.fitted()
 
 
-def _candidate(session: Session, images: npt.NDArray[np.float32]) -> Candidate:
-    """Run a session on one image after another."""
-    return Candidate(lambda i: session.load(images[i % len(images), None]), session.run)
-
-
-def _notes(n: int) -> tuple[str, ...]:
-    rough = f"Only {n} runs: percentiles are rough below {ENOUGH_RUNS}."
-    seeds = (
-        "Each activation was trained once; another training would move its accuracy, "
-        "which the standard error over the images does not show."
+def _run(work: Workload, profile: Profile, runs: int, report: Progress) -> child.Times:
+    contents = {model.name: model.content for model in work.models}
+    if work.probe is not None:
+        contents[figures.PROBE] = work.probe
+    times = child.run_in_turns(
+        contents,
+        work.inputs,
+        profile,
+        runs=runs,
+        warmup=WARMUP,
+        limit_s=SECONDS_EACH * len(contents),
+        progress=report,
     )
-    return (seeds,) if n >= ENOUGH_RUNS else (rough, seeds)
+    # Variants of a user's model are verified as they are made. In 8 bits, one activation can be
+    # rounded to another code in another form, and two activations to the same.
+    if work.weights != "given" and profile.precision == "float32":
+        outputs = {(m.activation, m.form): times.outputs[m.name] for m in work.models}
+        # Through the layers of a random network, the two GELUs come too close to be told apart.
+        check_agreement(outputs, apart=work.weights == "trained")
+    return times
+
+
+def _distance(one: str, other: str) -> Distance:
+    from . import properties
+
+    found = properties.distance(one, other)
+    if math.isinf(found.value):
+        return Distance(one, other, None, None)
+    return Distance(one, other, found.value, found.at)
+
+
+def _profile_notes(profile: Profile) -> list[str]:
+    wanted = PROFILES.get(profile.name)
+    if wanted is None or not isinstance(wanted.cpus, int) or not isinstance(profile.cpus, tuple):
+        return []
+    if len(profile.cpus) < wanted.cpus:
+        return [
+            f"Profile {profile.name} is meant for {wanted.cpus} CPUs, but this process may use "
+            f"{len(profile.cpus)}."
+        ]
+    return []

@@ -34,7 +34,7 @@ __all__ = [
 Model = onnx.ModelProto | str | os.PathLike[str]
 
 #: The name of the model as the user gave it.
-AS_IT_IS = "as it is"
+AS_IT_IS = "original"
 
 #: The activation, or the form, of a model that has several.
 MIXED = "mixed"
@@ -47,7 +47,7 @@ class Alternative:
     Parameters
     ----------
     name : str
-        Activation and form, as in ``"gelu/erf"``; the user's own model is ``"as it is"``.
+        Activation and form, as in ``"gelu/erf"``; the user's own model is ``"original"``.
     activation, form : str
         The activation, and the form of `fastact.export.FORMS` it is written in. Of the user's
         own model also a spelling that is no form (see `fastact.export.sites.Site.form`), or
@@ -135,7 +135,7 @@ def alternatives(
     >>> from fastact.export import cnn
     >>> for found in alternatives(cnn("digits", "gelu", form="erf"), ["relu", "gelu"]):
     ...     print(f"{found.name}: {found.note}")
-    as it is: gelu as erf, opset 17
+    original: gelu as erf, opset 17
     relu/op: computes something else: it must be trained again
     gelu/op: computes the same; opset 17 -> 20
     """

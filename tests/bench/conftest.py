@@ -13,5 +13,8 @@ def progress_reports():
 @pytest.fixture(scope="session")
 def comparison(progress_reports):
     return compare(
-        runs=3, budget_ms=1000.0, progress=lambda *report: progress_reports.append(report)
+        runs=300,
+        budget_ms=1000.0,
+        kernels=False,
+        progress=lambda *report: progress_reports.append(report),
     )

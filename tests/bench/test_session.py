@@ -6,6 +6,7 @@ import pytest
 
 from fastact import export
 from fastact.bench import Session, optimized_operators
+from fastact.bench.profiles import OPTIMIZATIONS
 from fastact.bench.session import session_options
 from fastact.export import digits
 
@@ -29,12 +30,46 @@ def test_options_are_those_of_a_small_device():
     assert session_options().intra_op_num_threads == 1
 
 
+def test_every_constraint_can_be_changed():
+    options = session_options(threads=1, spinning=True)
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "1"
+    levels = {
+        "disabled": "ORT_DISABLE_ALL",
+        "basic": "ORT_ENABLE_BASIC",
+        "extended": "ORT_ENABLE_EXTENDED",
+        "all": "ORT_ENABLE_ALL",
+    }
+    assert tuple(levels) == OPTIMIZATIONS
+    for level, name in levels.items():
+        assert session_options(optimization=level).graph_optimization_level.name == name
+
+
+def test_several_inputs_are_given_by_name():
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> add (float[2] a, int64[2] b) => '
+        "(float[2] y, int64[2] z) { c = Cast <to = 1> (b) y = Add (a, c) z = Identity (b) }"
+    ).SerializeToString()
+    inputs = {"a": np.float32([1, 2]), "b": np.int64([3, 4])}
+    session = Session(model, inputs)
+    assert session(inputs).tolist() == [4, 6]
+    with pytest.raises(ValueError, match="the model has inputs a, b; give each by name"):
+        Session(model, inputs["a"])
+
+
+def test_outputs_that_are_no_numbers_are_left_to_the_runtime():
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> two (float[2] x) => (seq(float[2]) s, float[2] y)'
+        " { s = SequenceConstruct (x) y = Add (x, x) }"
+    ).SerializeToString()
+    assert Session(model, np.float32([1, 2]))(np.float32([3, 4])).tolist() == [6, 8]
+
+
 def test_session_runs_on_what_its_input_buffer_holds():
     session = Session(TWICE, np.zeros((3, 2), np.float32))
-    session.input[:] = [[1, 2], [3, 4], [5, 6]]
+    session.inputs["x"][:] = [[1, 2], [3, 4], [5, 6]]
     session.run()
     assert session.output.tolist() == [[2, 4], [6, 8], [10, 12]]
-    assert session.input.tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert session.inputs["x"].tolist() == [[1, 2], [3, 4], [5, 6]]
 
 
 def test_call_returns_a_copy_and_leaves_the_argument():
@@ -99,6 +134,11 @@ def test_operators_of_subgraphs_are_counted():
         "else_branch = no () => (float[2] b) { b = Exp (x) }> }"
     )
     assert optimized_operators(model.SerializeToString()) == {"If": 1, "Abs": 1, "Exp": 1}
+
+
+def test_without_optimisation_nothing_is_folded():
+    plain = optimized_operators(cnn("relu", "op"), "disabled")
+    assert (plain["Conv"], plain["Relu"]) == (3, 3)
 
 
 def test_measuring_leaves_a_saved_model_as_it_was(tmp_path):
