@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import onnx
 import onnx.inliner
 
+from .reading import infer_shapes
+
 Shape = tuple[int, ...]
 
 # Inputs that hold a scale or a zero point, by position: constants of the number format.
@@ -119,8 +121,10 @@ def parameters(model: onnx.ModelProto) -> int:
     for graph in _graphs(model):
         constants |= {tensor.name: tensor for tensor in graph.initializer}
         for node in graph.node:
-            if node.op_type == "Constant" and node.attribute[0].name == "value":
-                constants[node.output[0]] = node.attribute[0].t
+            if node.op_type == "Constant" and not node.domain:
+                for attribute in node.attribute:
+                    if attribute.name == "value":
+                        constants[node.output[0]] = attribute.t
     trained, formats = set(), set()
     for node in _nodes(model):
         for position, value in enumerate(node.input):
@@ -227,9 +231,10 @@ def shapes(model: onnx.ModelProto) -> dict[str, Shape]:
             if dim.dim_param and dim.dim_param in batches:
                 dim.dim_value = 1
     # Propagating data resolves the shapes that a graph computes; but a one-dimensional input is
-    # taken for such a shape, with memory for each of its elements.
+    # taken for such a shape, and so is a Range, with memory for each of its elements.
     propagate = all(len(port.type.tensor_type.shape.dim) != 1 for port in copy.graph.input)
-    inferred = onnx.shape_inference.infer_shapes(copy, data_prop=propagate)
+    propagate = propagate and all(node.op_type != "Range" for node in _nodes(copy))
+    inferred = infer_shapes(copy, data_prop=propagate)
 
     found: dict[str, Shape] = {}
     for graph in _graphs(inferred):

@@ -8,7 +8,7 @@ import onnx
 
 from . import forms, sites
 from .planning import Decision
-from .reading import ModelError
+from .reading import ModelError, infer_shapes
 from .scopes import Scope, scopes
 from .sites import Site
 
@@ -71,7 +71,7 @@ def element_types(model: onnx.ModelProto) -> dict[str, int]:
         Members of ``onnx.TensorProto.DataType``.
     """
     types = {}
-    for scope in scopes(onnx.shape_inference.infer_shapes(model)):
+    for scope in scopes(infer_shapes(model)):
         body = scope.body
         for port in (*body.input, *body.value_info, *body.output):
             if not isinstance(port, str) and port.type.HasField("tensor_type"):

@@ -103,10 +103,24 @@ def tensors(message: Any) -> Iterator[onnx.TensorProto]:
     onnx.TensorProto
         A tensor, which may be changed in place.
     """
-    if isinstance(message, onnx.TensorProto):
-        yield message
-        return
+    return (part for part in parts(message) if isinstance(part, onnx.TensorProto))
+
+
+def parts(message: Any) -> Iterator[Any]:
+    """Yield a message and every one inside it.
+
+    Parameters
+    ----------
+    message : protobuf message
+        A model or a part of one.
+
+    Yields
+    ------
+    protobuf message
+        An outer one before those inside.
+    """
+    yield message
     for field, value in message.ListFields():
         if field.message_type is not None:
             for part in [value] if hasattr(value, "ListFields") else value:
-                yield from tensors(part)
+                yield from parts(part)

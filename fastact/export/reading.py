@@ -9,10 +9,14 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import onnx
 from google.protobuf.message import DecodeError
 
-from .files import tensors
+from .files import parts, tensors
 
 # What protobuf can hold in one message, and so in one file.
 LIMIT = 2**31 - 1
+# More than any network has, once the calls of its functions are replaced by what they do.
+MOST_NODES = 250_000
+
+_ELEMENT_TYPES = frozenset(onnx.TensorProto.DataType.values())
 
 
 class ModelError(ValueError):
@@ -77,7 +81,7 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
 
 
 def check(model: onnx.ModelProto, path: Path | None = None) -> None:
-    """Check a model with onnx's checker.
+    """Check a model with onnx's checker, and for what that lets pass and nothing can work with.
 
     Parameters
     ----------
@@ -89,7 +93,7 @@ def check(model: onnx.ModelProto, path: Path | None = None) -> None:
     Raises
     ------
     ModelError
-        If the checker finds a fault.
+        If there is a fault.
     """
     try:
         if path is not None and any(external(model)):
@@ -98,6 +102,40 @@ def check(model: onnx.ModelProto, path: Path | None = None) -> None:
             onnx.checker.check_model(model)
     except (onnx.checker.ValidationError, ValueError) as error:
         raise ModelError(f"it is not valid: {' '.join(str(error).split())[:300]}") from None
+    for part in parts(model):
+        if isinstance(part, onnx.NodeProto) and not part.output:
+            raise ModelError(f"it is not valid: node {part.name or part.op_type!r} has no output")
+        kind = getattr(part, "data_type", getattr(part, "elem_type", 0))
+        if isinstance(kind, int) and kind not in _ELEMENT_TYPES:
+            raise ModelError(f"it has element type {kind}, which onnx {onnx.__version__} lacks")
+    _check_calls(model)
+
+
+def infer_shapes(model: onnx.ModelProto, *, data_prop: bool = False) -> onnx.ModelProto:
+    """Infer the types and shapes of a model's values.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        The model. It is not changed.
+    data_prop : bool, optional
+        Whether to compute the shapes that the graph itself computes.
+
+    Returns
+    -------
+    onnx.ModelProto
+        A copy that states what could be inferred.
+
+    Raises
+    ------
+    ModelError
+        If types or shapes contradict each other.
+    """
+    try:
+        return onnx.shape_inference.infer_shapes(model, data_prop=data_prop)
+    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
+        text = " ".join(str(error).split())[:300]
+        raise ModelError(f"its types or shapes do not fit together: {text}") from None
 
 
 def external(model: onnx.ModelProto) -> Iterator[External]:
@@ -180,6 +218,24 @@ def _parse(path: Path) -> onnx.ModelProto:
     if not model.HasField("graph") or not model.ir_version:
         raise ModelError("it is not an ONNX model")
     return model
+
+
+def _check_calls(model: onnx.ModelProto) -> None:
+    """Refuse functions that call each other without end, or twice each, which grows like 2^n."""
+    functions = {(function.domain, function.name): function for function in model.functions}
+    if not functions:
+        return
+    count, waiting = 0, [*model.graph.node]
+    while waiting:
+        node = waiting.pop()
+        count += 1
+        if count > MOST_NODES:
+            raise ModelError(f"its functions make more than {MOST_NODES} nodes, or have no end")
+        if (node.domain, node.op_type) in functions:
+            waiting += functions[node.domain, node.op_type].node
+        for part in node.attribute:
+            for graph in (part.g, *part.graphs):
+                waiting += graph.node
 
 
 def _check_external(model: onnx.ModelProto, folder: Path) -> None:

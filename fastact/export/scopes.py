@@ -12,8 +12,10 @@ import onnx
 from . import elementwise
 from .elementwise import BIASED, OPERATORS, Array
 
-# How far a value is computed back, at most, which bounds the work in a long chain of operators.
+# How far a value is computed back, and from how many inputs of a node, at most. This bounds the
+# work in long chains and in sums of thousands; no spelling of an activation comes near.
 DEPTH = 36
+INPUTS = 8
 
 
 class Scope:
@@ -43,14 +45,17 @@ class Scope:
         self.parent = parent
         self._constants: dict[str, Array | None] = {}
         self.producers: dict[str, onnx.NodeProto] = {}
+        self.order: dict[str, int] = {}
         self.consumers: dict[str, list[onnx.NodeProto]] = {}
         self.initializers = {
             tensor.name: tensor
             for tensor in getattr(body, "initializer", ())
             if tensor.name not in overridable
         }
-        for node in body.node:
-            self.producers |= {output: node for output in node.output if output}
+        for position, node in enumerate(body.node):
+            for value in filter(None, node.output):
+                self.producers[value] = node
+                self.order[value] = position
             for value in filter(None, dict.fromkeys(node.input)):
                 self.consumers.setdefault(value, []).append(node)
 
@@ -76,22 +81,28 @@ class Scope:
             result = _scalar(self.initializers[value])
         elif node is None:
             result = self.parent.evaluate(value, known, depth) if self.parent else None
-        elif node.op_type == "Constant":
+        elif elementwise.key(node) == ("", "Constant"):
             result = _constant(node)
         elif elementwise.key(node) not in OPERATORS:
             result = None
         else:
-            inputs = [
-                self.evaluate(name, known, depth - 1) if name else None for name in node.input
-            ]
-            if elementwise.key(node) in BIASED:
-                inputs = inputs[:1]
-            unknown = any(
-                name and found is None for name, found in zip(node.input, inputs, strict=False)
-            )
-            result = None if unknown else elementwise.compute(node, inputs)
+            result = self._compute(node, known, depth - 1)
         known[value] = result
         return result
+
+    def _compute(
+        self, node: onnx.NodeProto, known: dict[str, Array | None], depth: int
+    ) -> Array | None:
+        if len(node.input) > INPUTS:
+            return None
+        inputs: list[Array | None] = []
+        # The bias, of those that have one, is not part of the function.
+        for name in node.input[:1] if elementwise.key(node) in BIASED else node.input:
+            found = self.evaluate(name, known, depth) if name else None
+            if name and found is None:
+                return None
+            inputs.append(found)
+        return elementwise.compute(node, inputs)
 
 
 def scopes(model: onnx.ModelProto) -> Iterator[Scope]:
@@ -156,7 +167,9 @@ def _scalar(tensor: onnx.TensorProto) -> Array | None:
 
 
 def _constant(node: onnx.NodeProto) -> Array | None:
-    attribute = node.attribute[0]
+    attribute = next(iter(node.attribute), onnx.AttributeProto())
+    if attribute.ref_attr_name:  # that of the function around it
+        return None
     if attribute.name == "value":
         return _scalar(attribute.t)
     if attribute.name in ("value_float", "value_int"):

@@ -21,6 +21,9 @@ from .scopes import Scope, scopes
 # How far x is before the nonlinear operator, and y behind it, at most: a tanh form takes 5 steps
 # before and 4 behind, and as many again if there is an Identity after each.
 STEPS = 12
+# How many values may be x, and how many y, at most: the nearest. A tanh form with an Identity
+# after each step has 25 of its own; without a limit, hostile graphs would take hours.
+WIDTH = 64
 # Activations that may be a part of another one.
 PARTS = ("relu", "relu6")
 
@@ -74,10 +77,12 @@ class Site:
         """
         if self.anchor.domain:
             return "fused" if _fused(self.anchor) else "microsoft"
-        expression = _expression(self.scope.producers, self.x, self.y)
+        numbers: dict[tuple[Any, ...], int] = {}
+        expression = _expression(self.nodes, self.x, self.y, numbers)
         for form, spellings in forms.ACTIVATIONS[self.activation].forms.items():
             for opset in spellings:
-                if expression == _expression(_written(self.activation, form, opset), "x", "y"):
+                nodes = _written(self.activation, form, opset)
+                if expression == _expression(nodes, "x", "y", numbers):
                     return form
         operators = self.operators
         if "Erf" in operators and "Div" not in operators:
@@ -112,22 +117,27 @@ def _label(node: onnx.NodeProto) -> str:
     return f"{domain}.{kind}" if domain else kind
 
 
-def _expression(producers: dict[str, onnx.NodeProto], x: str, value: str) -> Any:
-    """Write how a value is made of x: operators and operands, these in no order."""
-    if value == x:
-        return ("x",)
-    node = producers.get(value)
-    operands = [_expression(producers, x, name) for name in node.input if name] if node else []
-    if node is None or all(operand == ("constant",) for operand in operands):
-        return ("constant",)
-    return (_label(node), *sorted(operands, key=repr))
+def _expression(
+    nodes: Iterable[onnx.NodeProto], x: str, y: str, numbers: dict[tuple[Any, ...], int]
+) -> int:
+    """Give a number to how y is made of x, by operators and operands, these in no order.
+
+    What is made alike has the same number in `numbers`, which takes up new ones. (Nested tuples
+    would grow as fast as 2^n where each value is used twice.)
+    """
+    constant = numbers.setdefault(("constant",), len(numbers))
+    made = {x: numbers.setdefault(("x",), len(numbers))}
+    for node in nodes:
+        operands = sorted(made.get(name, constant) for name in node.input if name)
+        if any(operand != constant for operand in operands):
+            made[node.output[0]] = numbers.setdefault((_label(node), *operands), len(numbers))
+    return made[y]
 
 
 @functools.cache
-def _written(activation: str, form: str, opset: int) -> dict[str, onnx.NodeProto]:
+def _written(activation: str, form: str, opset: int) -> tuple[onnx.NodeProto, ...]:
     nodes = forms.nodes(activation, form, opset, "x", "y")
-    graph = onnx.parser.parse_graph(f"g (float x) => (float y) {{ {nodes} }}")
-    return {node.output[0]: node for node in graph.node}
+    return tuple(onnx.parser.parse_graph(f"g (float x) => (float y) {{ {nodes} }}").node)
 
 
 def _fused(node: onnx.NodeProto) -> bool:
@@ -183,7 +193,8 @@ def _before(scope: Scope, values: Iterable[str]) -> list[str]:
 
     Without an anchor, because the one at hand is the first of its site; and without constants.
     """
-    near = list(dict.fromkeys(value for value in values if value))
+    near = [value for value in dict.fromkeys(values) if value and not scope.is_constant(value)]
+    near = near[:WIDTH]
     known = list(near)
     for _ in range(STEPS):
         producers = [scope.producers[value] for value in near if value in scope.producers]
@@ -192,10 +203,11 @@ def _before(scope: Scope, values: Iterable[str]) -> list[str]:
             for node in producers
             if elementwise.key(node) in LINKS
             for value in node.input
-            if value and value not in known
+            if value and value not in known and not scope.is_constant(value)
         ]
-        known += dict.fromkeys(near)
-    return [value for value in known if not scope.is_constant(value)]
+        near = list(dict.fromkeys(near))[: WIDTH - len(known)]
+        known += near
+    return known
 
 
 def _behind(scope: Scope, anchor: onnx.NodeProto) -> list[str]:
@@ -210,6 +222,8 @@ def _behind(scope: Scope, anchor: onnx.NodeProto) -> list[str]:
                 if elementwise.key(node) in OPERATORS and y not in known and anchors <= 2:
                     known[y] = anchors
                     found.append(y)
+                    if len(known) == WIDTH:
+                        return list(known)
         near = found
     return list(known)
 
@@ -217,13 +231,11 @@ def _behind(scope: Scope, anchor: onnx.NodeProto) -> list[str]:
 def _between(scope: Scope, x: str, y: str) -> tuple[onnx.NodeProto, ...]:
     """Collect the nodes that make y of x, inputs before outputs."""
     nodes: dict[str, onnx.NodeProto] = {}
-
-    def visit(value: str) -> None:
+    waiting = [y]
+    while waiting:
+        value = waiting.pop()
         node = scope.producers.get(value)
         if value != x and node is not None and value not in nodes:
-            for name in node.input:
-                visit(name)
             nodes[value] = node
-
-    visit(y)
-    return tuple(nodes.values())
+            waiting += node.input
+    return tuple(nodes[value] for value in sorted(nodes, key=scope.order.__getitem__))

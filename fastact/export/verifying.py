@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ Inputs = Mapping[str, npt.NDArray[Any]]
 # What a dimension without a size is given, in turn, until the model runs. Convolutional
 # networks with strides need the large ones.
 SIZES = (2, 1, 8, 32, 224)
+# The elements that are drawn for all inputs together, at most.
+MOST_ELEMENTS = 2**25
 
 
 def difference(
@@ -142,6 +145,9 @@ def _random(session: Any) -> Iterator[list[Inputs]]:
             raise ModelError(f"no random input for {port.name!r} of {port.type}; give inputs")
     open_sizes = any(not isinstance(size, int) for port in ports for size in port.shape)
     for size in SIZES if open_sizes else (1,):
+        shapes = [_shape(port, size) for port in ports]
+        if sum(map(math.prod, shapes)) > MOST_ELEMENTS or max(map(len, shapes), default=0) > 32:
+            raise ModelError(f"no random inputs for the shapes {shapes}; give inputs")
         random = np.random.default_rng(1)
         yield [
             {port.name: _draw(random, port, size, scale) for port in ports} for scale in (1.0, 3.0)
@@ -149,11 +155,15 @@ def _random(session: Any) -> Iterator[list[Inputs]]:
 
 
 def _draw(random: np.random.Generator, port: Any, size: int, scale: float) -> npt.NDArray[Any]:
-    shape = [entry if isinstance(entry, int) else size for entry in port.shape]
+    shape = _shape(port, size)
     dtype = np.dtype(_DTYPES[port.type])
     if dtype.kind == "f":
         return np.asarray(random.standard_normal(shape) * scale, dtype)
     return random.integers(0, 2, shape).astype(dtype)
+
+
+def _shape(port: Any, size: int) -> list[int]:
+    return [entry if isinstance(entry, int) else size for entry in port.shape]
 
 
 _DTYPES = {

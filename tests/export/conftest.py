@@ -1,8 +1,13 @@
-"""onnxruntime sessions as the export tests use them: one thread, quiet."""
+"""What the export tests share: quiet onnxruntime sessions, and a process that may die."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +17,7 @@ import onnx
 import onnxruntime
 import pytest
 
+import fastact
 from fastact.export import targets
 
 Array = npt.NDArray[Any]
@@ -75,3 +81,64 @@ def optimised(tmp_path: Path) -> Callable[[onnx.ModelProto], list[str]]:
         return [f"{node.domain}:{node.op_type}".removeprefix(":") for node in nodes]
 
     return optimised
+
+
+SECONDS = 60  # which no model here takes: then it hangs
+
+
+class Reader:
+    """The process of read_models.py, which is started again when it has died."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "model.onnx"
+        self.log = folder / "stderr"
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, function: str, data: bytes, options: Any) -> str:
+        """Tell what becomes of a file: "read", "refused", or what must not be."""
+        process = self.process or self.start()
+        self.path.write_bytes(data)
+        assert process.stdin is not None
+        process.stdin.write(json.dumps([function, str(self.path), options]) + "\n")
+        process.stdin.flush()
+        return self.answer()
+
+    def start(self) -> subprocess.Popen[str]:
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-X", "faulthandler", Path(__file__).with_name("read_models.py")],
+                env={**os.environ, "PYTHONPATH": str(Path(fastact.__file__).parents[1])},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self.answer() == "ready"
+        return self.process
+
+    def answer(self) -> str:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], SECONDS)[0]:
+            self.stop()
+            return f"takes more than {SECONDS} s"
+        line = self.process.stdout.readline().rstrip("\n")
+        if not line:
+            code = self.process.wait()
+            self.stop()
+            return f"died: {code}: {self.log.read_text()[:400]}"
+        return line
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+
+@pytest.fixture(scope="session")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """Read files in a process whose memory and time are limited."""
+    reader = Reader(tmp_path_factory.mktemp("reader"))
+    yield reader
+    reader.stop()
