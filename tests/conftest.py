@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 
 import fastact
 
 FUNCTIONS = fastact.activations + fastact.derivatives
+
+# The same examples every time, unless one asks for `--hypothesis-profile long`.
+settings.register_profile("short", deadline=None, derandomize=True, database=None)
+settings.register_profile("long", max_examples=20_000, deadline=None, database=None)
+settings.load_profile("short")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
