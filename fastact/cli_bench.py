@@ -95,7 +95,7 @@ def _cpus(ctx: click.Context, option: click.Parameter, value: str | None) -> obj
 def _shapes(ctx: click.Context, option: click.Parameter, value: tuple[str, ...]) -> object:
     if not value:
         return None
-    from .bench.user_shapes import parse_shapes
+    from .bench.own.shapes import parse_shapes
 
     with usage():
         return parse_shapes(value)
@@ -308,7 +308,7 @@ def compare(
         require("jinja2", "html")
     if html_path is not None or plot_path is not None:
         require("matplotlib", "html")
-        from .bench import html, plots
+        from .bench.report import html, plots
     if plot_path is not None:
         with usage():
             plots.check_suffix(plot_path)

@@ -147,7 +147,7 @@ def _split(model: Model, relu: str | None, middle_ns: Mapping[str, float]) -> Sp
 def _accuracy(
     work: Workload, outputs: Mapping[str, npt.NDArray[Any]], name: str
 ) -> Accuracy | None:
-    from .user_inputs import correct
+    from .own.inputs import correct
 
     if work.labels is None:
         return None

@@ -131,7 +131,7 @@ def compare(
     if measurements[0].latency.n < ENOUGH_RUNS:
         rough = f"Only {measurements[0].latency.n} runs: percentiles are rough below {ENOUGH_RUNS}."
         notes.insert(0, rough)
-    from . import kernel_cost, properties
+    from .functions import kernel_cost, properties
 
     return Comparison(
         network=work.network,
@@ -232,7 +232,7 @@ def _run(work: Workload, profile: Profile, runs: int, report: Progress) -> child
 
 
 def _distance(one: str, other: str) -> Distance:
-    from . import properties
+    from .functions import properties
 
     found = properties.distance(one, other)
     if math.isinf(found.value):

@@ -149,7 +149,7 @@ def bench(
         require(module, "report")
     from ..export.reading import embedded
     from ..export.rewriting import load
-    from .user_inputs import Batches, inputs_for
+    from .own.inputs import Batches, inputs_for
     from .workload import inputs_text, stacked
 
     report = progress or (lambda what, done, total: None)

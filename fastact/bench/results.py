@@ -11,8 +11,8 @@ from .profiles import Profile
 from .spread import Noise
 
 if TYPE_CHECKING:
-    from .kernel_cost import KernelCosts
-    from .properties import Properties
+    from .functions.kernel_cost import KernelCosts
+    from .functions.properties import Properties
 
 #: Version of the data that `Comparison.to_dict` returns; raised when a field changes its
 #: meaning or goes away. ``comparison.schema.json`` describes it.

@@ -16,10 +16,10 @@ from ..export.checks import one_of
 from ..export.reading import embedded
 from ..export.rewriting import load
 from . import seeds
+from .own.inputs import Batches, inputs_for
+from .own.unfused import unfused_relu
+from .own.variants import alternatives
 from .results import Gain, Seeds
-from .unfused import unfused_relu
-from .user_inputs import Batches, inputs_for
-from .user_model import alternatives
 
 #: The first opset with a Gelu operator, so that every form can be compared.
 OPSET = 20

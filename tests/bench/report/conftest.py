@@ -10,13 +10,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fastact.bench.caches import Caches
 from fastact.bench.environment import Environment
-from fastact.bench.html import render
-from fastact.bench.kernel_cost import KernelCosts
+from fastact.bench.functions.caches import Caches
+from fastact.bench.functions.kernel_cost import KernelCosts
+from fastact.bench.functions.properties import distance, properties_of
 from fastact.bench.latency import Latency
 from fastact.bench.profiles import PROFILES
-from fastact.bench.properties import distance, properties_of
+from fastact.bench.report.html import render
 from fastact.bench.results import (
     Accuracy,
     Comparison,

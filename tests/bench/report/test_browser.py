@@ -18,7 +18,7 @@ from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from fastact.bench.plot_style import PALETTE
+from fastact.bench.report.style import PALETTE
 from fastact.bench.results import Comparison
 
 Render = Callable[[Comparison], str]

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from fastact.bench import html as html_page
 from fastact.bench.latency import milliseconds
-from fastact.bench.plot_style import PALETTE
 from fastact.bench.profiles import NOT_EMULATED
+from fastact.bench.report import html as html_page
+from fastact.bench.report.style import PALETTE
 from fastact.bench.results import Comparison, Verdict
 from fastact.export import FORMS, TARGETS
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from fastact.bench import plots
-from fastact.bench.plot_style import WIDE
+from fastact.bench.report import plots
+from fastact.bench.report.style import WIDE
 from fastact.bench.results import Comparison
 
 
@@ -66,8 +66,9 @@ def test_a_user_s_settings_are_neither_used_nor_changed(digits: Comparison, tmp_
 
 def test_no_window_is_ever_made() -> None:
     code = (
-        "import sys; from fastact.bench import plots, html; assert 'matplotlib' not in sys.modules;"
-        "from fastact.bench.plot_style import figure, style\n"
+        "import sys; from fastact.bench.report import plots, html\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "from fastact.bench.report.style import figure, style\n"
         "with style(): figure(9, 9)\n"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import fastact
-from fastact.bench import kernel_plots, model_plots, plots
-from fastact.bench.charts import charts
-from fastact.bench.kernel_cost import ELEMENT_BYTES
-from fastact.bench.plot_style import LIGHT, NARROW, PALETTE, TEXT, WIDE, looks, spread, style
+from fastact.bench.functions.kernel_cost import ELEMENT_BYTES
+from fastact.bench.report import kernel_plots, model_plots, plots
+from fastact.bench.report.charts import charts
+from fastact.bench.report.style import LIGHT, NARROW, PALETTE, TEXT, WIDE, looks, spread, style
 from fastact.bench.results import Comparison, Split
 
 Draw = Callable[[Comparison, float], Figure]

@@ -1,0 +1,1 @@
+"""What the activations are like, and what fastact's kernels cost, computed and measured."""

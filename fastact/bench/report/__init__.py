@@ -1,0 +1,1 @@
+"""A comparison as a page for a browser, and as pictures."""
