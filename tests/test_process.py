@@ -15,10 +15,10 @@ import pytest
 import fastact
 
 
-def python(script: str) -> str:
+def python(script: str, *arguments: str) -> str:
     """Return what a fresh process prints, with this package; a warning in it is an error."""
     result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
+        [sys.executable, "-W", "error", "-c", script, *arguments],
         env={**os.environ, "PYTHONPATH": str(Path(fastact.__file__).parents[1])},
         capture_output=True,
         text=True,
@@ -158,3 +158,121 @@ print(count() == before)
 
 def test_no_thread_is_started() -> None:
     assert python(THREADS) == "True\n"
+
+
+FORK_AMONG_THREADS = """
+import os, signal, sys, threading, warnings, numpy as np, fastact
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of any fork with threads
+fastact.set_num_threads(int(sys.argv[1]) or None)
+x = np.linspace(-9, 9, 1_500_007, dtype=np.float32)
+expected = fastact.gelu(x).tobytes()
+done = threading.Event()
+wrong = []
+def work():
+    while not done.is_set():
+        if fastact.gelu(x).tobytes() != expected:
+            wrong.append("thread")
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # should it wait for a thread that is not there
+        os._exit(fastact.gelu(x).tobytes() != expected)
+    if os.waitpid(child, 0)[1]:
+        wrong.append("child")
+done.set()
+for thread in threads:
+    thread.join()
+print(wrong)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork()")
+@pytest.mark.parametrize("threads", ["1", "0"], ids=["one thread", "all threads"])
+def test_a_fork_while_others_compute(threads: str) -> None:
+    assert python(FORK_AMONG_THREADS, threads) == "[]\n"
+
+
+SIGNALS = """
+import os, signal, sys, threading, numpy as np, fastact
+fastact.set_num_threads(int(sys.argv[1]) or None)
+x = np.linspace(-9, 9, 1 << 21)
+expected = fastact.gelu(x)
+out = np.empty_like(x)
+
+# Handlers run after a call; the thread pool waits on, whatever interrupts it.
+rang = []
+signal.signal(signal.SIGALRM, lambda *_: rang.append(1))
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+right = []
+while len(rang) < 20:
+    right.append(np.array_equal(fastact.gelu(x, out=out), expected))
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(all(right))
+
+# Ctrl-C ends the call before it or after it, and never leaves it half done.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main = threading.get_ident()
+states = set()
+for _ in range(200):
+    out[:] = 7
+    start = threading.Event()
+    def press():
+        start.wait()
+        signal.pthread_kill(main, signal.SIGINT)
+    thread = threading.Thread(target=press)
+    thread.start()
+    try:
+        try:
+            start.set()
+            fastact.gelu(x, out=out)
+        finally:
+            thread.join()
+    except KeyboardInterrupt:
+        whole = np.array_equal(out, expected)
+        states.add("whole" if whole else "not begun" if (out == 7).all() else "half")
+    if "whole" in states:
+        break
+print("whole" in states, "half" in states)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no setitimer()")
+@pytest.mark.parametrize("threads", ["1", "0"], ids=["one thread", "all threads"])
+def test_signals_during_a_call(threads: str) -> None:
+    assert python(SIGNALS, threads) == "True\nTrue False\n"
+
+
+SUBINTERPRETER = """
+import importlib, sys, fastact
+for name in ("concurrent.interpreters", "_interpreters", "_xxsubinterpreters"):
+    try:
+        interpreters = importlib.import_module(name)
+        break
+    except ImportError:
+        continue
+code = '''
+import warnings
+warnings.simplefilter("ignore")  # NumPy warns of itself
+try:
+    import fastact
+except ImportError as error:
+    print("refused:", error, flush=True)
+'''
+interpreter = interpreters.create()
+if hasattr(interpreter, "exec"):
+    interpreter.exec(code)
+else:
+    interpreters.run_string(interpreter, code)
+print(fastact.relu(-1.0), fastact.gelu(3e5))
+"""
+
+
+def test_a_subinterpreter_is_refused() -> None:
+    # NumPy does not support them, and the tables of the ufuncs are there once in a process.
+    refused, computed = python(SUBINTERPRETER).splitlines()
+    assert refused.startswith("refused: ")
+    assert "interpreter" in refused
+    assert computed == "0.0 300000.0"
