@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import onnx
 import onnx.inliner
 
-from .reading import infer_shapes
+from .reading import ModelError, infer_shapes
 
 Shape = tuple[int, ...]
 
@@ -218,7 +218,7 @@ def shapes(model: onnx.ModelProto) -> dict[str, Shape]:
     >>> shapes(cnn("digits", "relu", batch="n"))["conv2"]
     (1, 32, 4, 4)
     """
-    copy = onnx.inliner.inline_local_functions(model)
+    copy = _inlined(model)
     ports = [*copy.graph.input, *copy.graph.output]
     batches = set()
     for port in copy.graph.input:
@@ -248,7 +248,7 @@ def shapes(model: onnx.ModelProto) -> dict[str, Shape]:
 
 def _macs(model: onnx.ModelProto, known: dict[str, Shape]) -> int:
     total = 0
-    for node in _nodes(onnx.inliner.inline_local_functions(model)):
+    for node in _nodes(_inlined(model)):
         kind = node.op_type
         if kind in _CONVOLUTIONS:
             weight = _shape(known, node.input[_CONVOLUTIONS[kind]])
@@ -261,6 +261,13 @@ def _macs(model: onnx.ModelProto, known: dict[str, Shape]) -> int:
             transposed = any(a.name == "transA" and a.i for a in node.attribute)
             total += math.prod(_shape(known, node.output[0])) * first[-2 if transposed else -1]
     return total
+
+
+def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    try:
+        return onnx.inliner.inline_local_functions(model)
+    except RuntimeError as error:  # of a call that is not as the function is
+        raise ModelError(f"its functions cannot be called: {error}") from None
 
 
 def _shape(known: dict[str, Shape], value: str) -> Shape:

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,22 +72,67 @@ def write_bytes(path: Path, data: bytes) -> None:
     OSError
         If it cannot be written; the error names `path`.
     """
+    write_all({path: data})
+
+
+def write_all(contents: Mapping[Path, bytes]) -> None:
+    """Write several files, of which none is changed unless there is room for all.
+
+    Parameters
+    ----------
+    contents : mapping of Path to bytes
+        The files to write or replace, and their new contents.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written; the error names it.
+    """
+    with contextlib.ExitStack() as stack:
+        written = {}
+        for path, data in contents.items():
+            written[path] = stack.enter_context(scratch(path))
+            written[path].write_bytes(data)
+        for path, name in written.items():
+            os.replace(name, os.path.realpath(path))
+
+
+@contextlib.contextmanager
+def scratch(path: Path) -> Iterator[Path]:
+    """Make an empty file in the folder of another one, which is to be renamed to that.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write or replace. A symbolic link stays one; its target is written.
+
+    Yields
+    ------
+    Path
+        Where to write it. What is there at the end is removed.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; the error names `path`.
+    """
     target = Path(os.path.realpath(path))
-    scratch = target.parent / f".fastact-{secrets.token_hex(8)}.tmp"
+    name = target.parent / f".fastact-{secrets.token_hex(8)}.tmp"
     try:
         if target.exists() and not target.is_file():
             # Renaming over a device such as /dev/null would take the device away.
             raise OSError(errno.EEXIST, "exists and is not a regular file")
         # open() gives the permissions of the umask; tempfile's functions would give 0600.
-        with open(scratch, "xb") as file:
-            file.write(data)
-        os.replace(scratch, target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            scratch.unlink()
-        if isinstance(error, OSError):
+        with open(name, "xb"):
+            pass
+        yield name
+    except OSError as error:
+        if error.filename is None or str(name) in (str(error.filename), str(error.filename2)):
             raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise
+    finally:
+        with contextlib.suppress(OSError):
+            name.unlink()
 
 
 def tensors(message: Any) -> Iterator[onnx.TensorProto]:

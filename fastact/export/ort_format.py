@@ -11,7 +11,7 @@ from pathlib import Path
 import onnx
 
 from .._extras import require
-from .files import save, write_bytes
+from .files import save, write_all
 
 
 def save_ort(
@@ -80,6 +80,5 @@ def save_ort(
     # Without the comments, which name the folder of the conversion.
     wanted = [line for line in listed.splitlines() if line and not line.startswith("#")]
     operators = path.with_suffix(".required_operators.config")
-    write_bytes(path, data)
-    write_bytes(operators, "".join(f"{line}\n" for line in wanted).encode())
+    write_all({path: data, operators: "".join(f"{line}\n" for line in wanted).encode()})
     return path, operators

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import onnx
 
-from .files import write_bytes
+from .files import scratch
 from .reading import LIMIT, ModelError, external
 
 
@@ -37,18 +37,36 @@ def store(model: onnx.ModelProto, output: Path, folder: Path) -> None:
     if model.ByteSize() > LIMIT:
         raise ModelError(f"cannot write {output}: the model is over protobuf's 2 GB")
     copied: list[Path] = []
-    try:
-        for location in dict.fromkeys(where.location for where in external(model)):
-            source, copy = folder / location, output.parent / location
-            if copy.exists():
-                if copy.samefile(source) or filecmp.cmp(source, copy, shallow=False):
-                    continue
-                raise FileExistsError(errno.EEXIST, "exists with other data", os.fspath(copy))
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copied.append(copy)
-            shutil.copyfile(source, copy)
-        write_bytes(output, model.SerializeToString(deterministic=True))
-    except BaseException:
-        for copy in copied:
-            copy.unlink(missing_ok=True)
-        raise
+    with scratch(output) as written:
+        written.write_bytes(model.SerializeToString(deterministic=True))
+        try:
+            for location in dict.fromkeys(where.location for where in external(model)):
+                source, copy = folder / location, output.parent / location
+                if not _is_there(copy, source):
+                    _copy(source, copy)
+                    copied.append(copy)
+            os.replace(written, os.path.realpath(output))
+        except BaseException:
+            for copy in copied:
+                copy.unlink(missing_ok=True)
+            raise
+
+
+def _is_there(copy: Path, source: Path) -> bool:
+    if not copy.exists():
+        return False
+    if copy.samefile(source) or filecmp.cmp(source, copy, shallow=False):
+        return True
+    raise FileExistsError(errno.EEXIST, "exists with other data", os.fspath(copy))
+
+
+def _copy(source: Path, copy: Path) -> None:
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with scratch(copy) as written:
+        shutil.copyfile(source, written)
+        try:
+            os.link(written, copy)  # which does not replace what another process has written
+        except FileExistsError:
+            _is_there(copy, source)
+        except OSError:  # a file system without links
+            os.replace(written, copy)

@@ -97,6 +97,9 @@ HOSTILE = {
         function("f0", "y = Relu(x)")
         + " ".join(function(f"f{i + 1}", TWICE.format(i)) for i in range(40)),
     ),
+    "a call with too many arguments": lambda: model(
+        "z = own.f(x, x)", function("f", "y = Relu(x)")
+    ),
     "a cycle": lambda: model("z = Add(x, y)"),
     "a cycle in a function": lambda: model(
         "z = own.f(x)", function("f", "a = Add(x, b) b = Sigmoid(a) y = Mul(a, b)")
