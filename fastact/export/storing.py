@@ -42,8 +42,7 @@ def store(model: onnx.ModelProto, output: Path, folder: Path) -> None:
         try:
             for location in dict.fromkeys(where.location for where in external(model)):
                 source, copy = folder / location, output.parent / location
-                if not _is_there(copy, source):
-                    _copy(source, copy)
+                if not _is_there(copy, source) and _copy(source, copy):
                     copied.append(copy)
             os.replace(written, os.path.realpath(output))
         except BaseException:
@@ -60,13 +59,15 @@ def _is_there(copy: Path, source: Path) -> bool:
     raise FileExistsError(errno.EEXIST, "exists with other data", os.fspath(copy))
 
 
-def _copy(source: Path, copy: Path) -> None:
+def _copy(source: Path, copy: Path) -> bool:
+    """Copy a file; False if another process has done so meanwhile."""
     copy.parent.mkdir(parents=True, exist_ok=True)
     with scratch(copy) as written:
         shutil.copyfile(source, written)
         try:
             os.link(written, copy)  # which does not replace what another process has written
         except FileExistsError:
-            _is_there(copy, source)
+            return not _is_there(copy, source)
         except OSError:  # a file system without links
             os.replace(written, copy)
+    return True
