@@ -70,7 +70,7 @@ def test_nothing_stands_before_the_two_commands():
 
 def written(command):
     """Name the files that a command says it writes."""
-    files = re.findall(r"(?:-o|--json|rewrite \S+) (\S+)", command)
+    files = re.findall(r"(?:-o|--json|--html|--plot|rewrite \S+) (\S+)", command)
     if "--ort" in command:
         stem = Path(files[0]).stem
         files += [f"{stem}.ort", f"{stem}.required_operators.config"]
@@ -79,7 +79,7 @@ def written(command):
 
 def maker(command):
     """Find the command that makes the model which another one reads, if it reads one."""
-    read = re.match(r"fastact (?:inspect|rewrite) (\S+)", command)
+    read = re.match(r"fastact (?:inspect|rewrite|bench|compare --model) (\S+)", command)
     if read is None:
         return None
     earlier = FASTACT[: FASTACT.index(command)]
@@ -94,7 +94,9 @@ def test_fastact_command(command, tmp_path):
         assert shell(first, tmp_path).returncode == 0
         there = written(first)
     done = shell(command, tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    # Beside other tests, the machine may be too noisy for a verdict.
+    assert done.returncode in ((0, 4) if "compare" in command else (0,))
+    assert done.stderr == ""
     assert done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(there + written(command))
 

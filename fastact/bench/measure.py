@@ -20,7 +20,7 @@ from .environment import Environment, usable_cpus
 from .latency import ENOUGH_RUNS
 from .profiles import PROFILES, Profile
 from .results import Comparison, Distance
-from .spread import noise
+from .spread import noise, ratio_intervals, tells
 from .verdict import decide
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ COMPARED = ("relu", "gelu", "gelu_tanh")
 RUNS = 10_000
 SECONDS_EACH = 2.0
 WARMUP = 50
+
+#: How often to time, each time twice as long, while the machine is too noisy.
+ATTEMPTS = 3
 
 
 def compare(
@@ -213,15 +216,19 @@ def _run(work: Workload, profile: Profile, runs: int, report: Progress) -> child
     contents = {model.name: model.content for model in work.models}
     if work.probe is not None:
         contents[figures.PROBE] = work.probe
-    times = child.run_in_turns(
-        contents,
-        work.inputs,
-        profile,
-        runs=runs,
-        warmup=WARMUP,
-        limit_s=SECONDS_EACH * len(contents),
-        progress=report,
-    )
+    for attempt in range(ATTEMPTS):
+        times = child.run_in_turns(
+            contents,
+            work.inputs,
+            profile,
+            runs=runs << attempt,
+            warmup=WARMUP,
+            limit_s=SECONDS_EACH * len(contents) * 2**attempt,
+            progress=report,
+        )
+        # Where the noise hides which model is faster, longer runs may still tell.
+        if runs < ENOUGH_RUNS or all(map(tells, ratio_intervals(times.samples_ns).values())):
+            break
     # Variants of a user's model are verified as they are made. In 8 bits, one activation can be
     # rounded to another code in another form, and two activations to the same.
     if work.weights != "given" and profile.precision == "float32":

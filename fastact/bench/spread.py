@@ -9,6 +9,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+#: An interval of a ratio that is wider than this does not tell which of two is faster, unless
+#: it leaves 1 out.
+WIDE = 0.10
+
 #: A machine whose block medians move by more than this is too noisy to time anything on.
 DRIFTING = 0.15
 
@@ -144,6 +148,46 @@ def interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     """
     low, high = np.percentile(values, [2.5, 97.5]).tolist()
     return low, high
+
+
+def ratio_intervals(samples_ns: Mapping[Name, Sequence[int]]) -> dict[Name, tuple[float, float]]:
+    """Return the 95 % bootstrap intervals of each median relative to the first.
+
+    Parameters
+    ----------
+    samples_ns : mapping
+        For each candidate its durations, from `interleave`.
+
+    Returns
+    -------
+    dict
+        For each candidate the ends; those of the first are 1.
+    """
+    drawn = resampled_percentiles(samples_ns, (50,))
+    first = next(iter(drawn.values()))
+    return {name: interval((values / first)[:, 0]) for name, values in drawn.items()}
+
+
+def tells(ends: tuple[float, float]) -> bool:
+    """Tell whether the interval of a ratio says which of two is faster, or that neither is.
+
+    Parameters
+    ----------
+    ends : tuple of float
+        The interval.
+
+    Returns
+    -------
+    bool
+        True if it leaves 1 out, or is narrow.
+
+    Examples
+    --------
+    >>> tells((1.1, 1.9)), tells((0.98, 1.03)), tells((0.9, 1.2))
+    (True, True, False)
+    """
+    low, high = ends
+    return low > 1 or high < 1 or high - low <= WIDE
 
 
 def noise(

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 
 from .latency import milliseconds
 from .results import Measurement, Split, Verdict
-from .spread import Noise
+from .spread import Noise, tells
 
 #: Sessions of one and the same file differ by up to 2 % in p50, in most rounds, because of
 #: where their memory happens to lie. So a smaller difference is none.
 SAME_RATIO = 1.03
-
-#: An interval of the ratio that is wider than this does not tell which model is faster, unless
-#: it leaves 1 out.
-WIDE = 0.10
 
 
 def decide(
@@ -92,7 +88,7 @@ def speed_sign(m: Measurement) -> int | None:
         return 1
     if m.ratio < 1 / SAME_RATIO and high < 1:
         return -1
-    return 0 if high - low <= WIDE else None
+    return 0 if tells(m.ratio_interval) else None
 
 
 def accuracy_sign(m: Measurement) -> int:

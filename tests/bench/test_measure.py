@@ -127,6 +127,24 @@ def test_each_round_runs_on_the_next_image(monkeypatch):
     np.testing.assert_array_equal(taken["image"], images[:, np.newaxis])
 
 
+def test_noise_is_met_by_longer_runs(monkeypatch):
+    real, asked = child.run_in_turns, []
+
+    def noisy(*args, runs, **options):
+        asked.append(runs)
+        times = real(*args, runs=5, **options)
+        blocks = [1000 if i % 40 < 20 or len(asked) == 3 else 2000 for i in range(400)]
+        samples = {name: [1000] * 400 for name in times.samples_ns} | {"gelu/op": blocks}
+        return dataclasses.replace(times, samples_ns=samples)
+
+    monkeypatch.setattr(child, "run_in_turns", noisy)
+    assert not compare(runs=200, kernels=False).verdict.too_noisy
+    assert asked == [200, 400, 800]
+    asked.clear()
+    few()  # so few are wanted for another reason
+    assert asked == [3]
+
+
 def test_few_runs_are_noted():
     assert few().notes[0].startswith("Only 3 runs")
 

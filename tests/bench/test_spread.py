@@ -10,7 +10,9 @@ from fastact.bench.spread import (
     interval,
     noise,
     quantiles,
+    ratio_intervals,
     resampled_percentiles,
+    tells,
 )
 
 STEADY = [1000 + i % 7 for i in range(2000)]
@@ -38,6 +40,15 @@ def test_resampling_takes_the_same_rounds_of_every_candidate():
 def test_resampling_is_the_same_each_time():
     once, again = (resampled_percentiles({"a": STEADY}, (50, 90))["a"] for _ in range(2))
     np.testing.assert_array_equal(once, again)
+
+
+def test_intervals_of_ratios():
+    slow = np.repeat([1, 1, 3, 1, 2], 400)
+    found = ratio_intervals({"a": 1000 * slow, "b": 1500 * slow, "c": 900 * slow[::-1]})
+    assert (found["a"], found["b"]) == ((1, 1), (1.5, 1.5))
+    low, high = found["c"]
+    assert low < 1 < high
+    assert not tells((low, high))
 
 
 def test_interval_of_independent_rounds_is_about_that_of_theory():
