@@ -1,4 +1,7 @@
-"""Builds the module against the installed fastact: python setup.py build_ext --inplace"""
+"""Builds the module against the installed fastact.
+
+Usage: python setup.py build_ext --inplace
+"""
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
