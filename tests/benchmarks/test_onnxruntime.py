@@ -41,7 +41,7 @@ def test_activation(benchmark, activation, form, n):
     session = Session(model.SerializeToString(), np.zeros_like(x))
     session.load(x)
     benchmark(session.run)
-    np.testing.assert_array_equal(session.input, x)
+    np.testing.assert_array_equal(session.inputs["x"], x)
     expected = getattr(fastact, activation)(x)
     np.testing.assert_allclose(session.output, expected, rtol=0, atol=TOLERANCE * np.abs(x).max())
 
@@ -55,7 +55,7 @@ def test_digits_cnn(benchmark, activation, form):
     session = Session(model.SerializeToString(), np.zeros_like(image))
     session.load(image)
     benchmark(session.run)
-    np.testing.assert_array_equal(session.input, image)
+    np.testing.assert_array_equal(session.inputs["image"], image)
     expected = reference_logits(activation, image)
     scale = np.abs(expected).max()
     np.testing.assert_allclose(session.output, expected, rtol=0, atol=TOLERANCE * scale)
