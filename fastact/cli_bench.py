@@ -22,6 +22,9 @@ from .bench.profiles import OPTIMIZATIONS, PRECISIONS, PROFILES, Profile
 if TYPE_CHECKING:
     from rich.console import Console
 
+# What the commands need, whatever they are asked.
+_MODULES = ("onnx", "onnxruntime", "rich")
+
 OVER_BUDGET = 3
 TOO_NOISY = 4
 
@@ -296,7 +299,8 @@ def compare(
     under the constraints of a profile, and prints latency, accuracy, memory, and which one to
     take.
     """
-    require("rich", "report")
+    for module in _MODULES:
+        require(module, "report")
     from . import bench
     from .bench import history, text
 
@@ -364,7 +368,8 @@ def bench(
     Loads MODELS, which take the same inputs, and runs them in turns under the constraints of a
     profile: loading, first run and steady state are told apart.
     """
-    require("rich", "report")
+    for module in _MODULES:
+        require(module, "report")
     from . import bench as library
     from .bench import text
 

@@ -79,7 +79,8 @@ def quantiles(samples_ns: Sequence[int]) -> tuple[float, ...]:
     >>> quantiles([1_000_000, 3_000_000])[50]
     2.0
     """
-    return tuple((np.percentile(samples_ns, range(101)) / _NS_PER_MS).tolist())
+    samples = np.asarray(samples_ns, np.float64) / _NS_PER_MS
+    return tuple(np.percentile(samples, range(101)).tolist())
 
 
 def block_medians(samples_ns: Sequence[int]) -> npt.NDArray[np.float64]:
