@@ -133,7 +133,9 @@ def test_compare_tells_what_got_slower(folder):
     done = run("compare", "--runs", 300, "--compare", "old.json", cwd=folder)
     assert done.returncode in ANSWERED
     assert "against old.json" in done.stdout
-    kinds = [line.split()[-1] for line in done.stdout.partition("against old.json")[2].splitlines()[1:6]]
+    kinds = [
+        line.split()[-1] for line in done.stdout.partition("against old.json")[2].splitlines()[1:6]
+    ]
     assert set(kinds) in ({"slower"}, {"unsure"})
     assert "Not comparable without care: CPU was Cortex-A55 and is " in done.stdout
 
