@@ -153,6 +153,19 @@ def test_no_control_groups_at_all(monkeypatch):
         pass
 
 
+@pytest.mark.parametrize(
+    ("version", "files"),
+    [
+        (1, {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "25000"}),
+        (2, {"cpu.max": "25000 100000"}),
+    ],
+)
+def test_what_is_written_for_a_quota(tmp_path, version, files):
+    (tmp_path / "cpu.max").touch()
+    limits._limit(tmp_path, version, 25_000)
+    assert {name: (tmp_path / name).read_text() for name in files} == files
+
+
 def test_a_group_that_cannot_be_made(monkeypatch, tmp_path):
     monkeypatch.setattr(limits, "_parents", lambda: iter([(tmp_path / "no", 2), (tmp_path, 2)]))
     with (
