@@ -20,10 +20,12 @@ from .runtimes import RUNTIMES
 OK, WRONG, REFUSED = "ok", "wrong", "refused"
 
 # Absolute, of an activation; the exact and the tanh GELU are 4.7e-4 apart. One unit in the last
-# place of float16 on top. A CNN's errors are relative to its largest logit.
+# place of float16 on top. A CNN's errors are relative to its largest logit: MNN's convolutions
+# are up to 1.2e-4 off in LeNet-5 with ReLU, and the other GELU in the place of one changes 2.2e-4
+# or more (but for mobilenet, 1.6e-6).
 TOLERANCE = 1e-5
 FLOAT16_UNIT = 2.0**-10
-CNN_TOLERANCE = 1e-4
+CNN_TOLERANCE = 2e-4
 
 
 @dataclass(frozen=True)
