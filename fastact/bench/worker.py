@@ -24,6 +24,10 @@ from .session import Session
 
 Arrays = dict[str, npt.NDArray[Any]]
 
+# What is enough to have everything allocated, and how long to go on for each model.
+_LEAST_WARMUP = 3
+_WARMUP_MS = 500.0
+
 
 def main(folder: Path) -> int:
     """Do the job that lies in a folder.
@@ -79,6 +83,12 @@ def _measure(folder: Path, job: dict[str, Any], profile: Profile) -> dict[str, A
     return (_alone if job["alone"] else _together)(folder, job, profile, inputs)
 
 
+def _warmup(rounds: int, sessions: list[Session]) -> int:
+    """Limit the rounds that are not counted, where one of them takes long."""
+    round_ms = sum(session.first_run_ms for session in sessions)
+    return min(rounds, max(_LEAST_WARMUP, int(_WARMUP_MS * len(sessions) / round_ms)))
+
+
 def _session(path: Path, profile: Profile, inputs: Arrays) -> Session:
     return Session(
         str(path),
@@ -99,7 +109,7 @@ def _alone(
     """Tell what memory one model takes, in a process that has run no other."""
     before = limits.memory_mb()
     session = _session(folder / job["models"][0], profile, inputs)
-    for index in range(10):
+    for index in range(_LEAST_WARMUP):
         session.load(_sample(inputs, index))
         session.run()
     peak = limits.peak_memory_mb()
@@ -129,7 +139,7 @@ def _together(
     samples = interleave(
         dict(enumerate(map(candidate, sessions))),
         runs=job["runs"],
-        warmup=job["warmup"],
+        warmup=_warmup(job["warmup"], sessions),
         limit_s=job["limit_s"],
         progress=lambda done, total: print(f"timing {done} {total}", flush=True),
     )
