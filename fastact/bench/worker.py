@@ -61,15 +61,14 @@ def _end_with_parent() -> None:
 
 def _failure(error: Exception, profile: Profile) -> dict[str, str]:
     """Tell what went wrong, and whether it was the profile that did not allow it."""
-    reason = " ".join(str(error).split())[:300] or type(error).__name__
+    reason = " ".join(str(error).split())[:300]
     words = ("memory", "alloc", "failed to map")
     short = isinstance(error, MemoryError) or any(word in reason.lower() for word in words)
     if profile.memory_mb is not None and short:
-        return {
-            "error": f"{profile.memory_mb} MB of memory are not enough ({reason})",
-            "kind": "profile",
-        }
-    return {"error": reason, "kind": "profile" if isinstance(error, ProfileError) else "run"}
+        told = f"{profile.memory_mb} MB of memory are not enough"
+        return {"error": f"{told} ({reason})" if reason else told, "kind": "profile"}
+    kind = "profile" if isinstance(error, ProfileError) else "run"
+    return {"error": reason or type(error).__name__, "kind": kind}
 
 
 def _measure(folder: Path, job: dict[str, Any], profile: Profile) -> dict[str, Any]:
