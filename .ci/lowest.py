@@ -10,6 +10,9 @@ import re
 
 PATTERN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?(?:>=([\d.]+))?(.*)")  # name[extras]>=version; ...
 
+# What the lowest versions need at most: matplotlib 3.9 warns under a newer pyparsing.
+AT_MOST = ["pyparsing<3.2"]
+
 
 def main() -> None:
     """Turn each `name>=version` outside of the extra "dev" into `name==version.*`."""
@@ -17,6 +20,7 @@ def main() -> None:
         name, version, rest = PATTERN.fullmatch(requirement).groups()
         if version and "dev" not in rest:
             print(f"{name}=={version}.*")
+    print(*AT_MOST, sep="\n")
 
 
 if __name__ == "__main__":

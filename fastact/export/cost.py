@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import onnx
 import onnx.inliner
 
+from .elementwise import FLOATS
 from .reading import ModelError, infer_shapes
 
 Shape = tuple[int, ...]
@@ -32,13 +33,6 @@ _INTEGER_WEIGHTS = {
     "QGemm": (3, 6),
     "ConvInteger": (1,),
     "MatMulInteger": (0, 1),
-}
-
-_FLOATS = {
-    onnx.TensorProto.FLOAT,
-    onnx.TensorProto.FLOAT16,
-    onnx.TensorProto.BFLOAT16,
-    onnx.TensorProto.DOUBLE,
 }
 
 # Where the weights stand among the inputs; the rest of the name is its domain's affair.
@@ -135,8 +129,7 @@ def parameters(model: onnx.ModelProto) -> int:
     return sum(
         math.prod(tensor.dims)
         for name, tensor in constants.items()
-        if tensor.dims
-        and (name in trained or (tensor.data_type in _FLOATS and name not in formats))
+        if tensor.dims and (name in trained or (tensor.data_type in FLOATS and name not in formats))
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from . import forms, sites
+from .elementwise import FLOATS
 from .planning import Decision
 from .reading import ModelError, infer_shapes
 from .scopes import Scope, scopes
@@ -147,6 +148,9 @@ class _Writer:
         data_type = self._types.get(site.x) or _constant_type(site)
         key = (id(outermost), name, data_type)
         if key not in self._constants:
+            if data_type not in FLOATS:
+                kind = onnx.TensorProto.DataType.Name(data_type).lower()
+                raise ModelError(f"{site.y!r} is {kind}, but {name} is no integer")
             made = self._constants[key] = self._new(f"fastact_{name}")
             value = onnx.helper.make_tensor(made, data_type, [], [forms.CONSTANTS[name]])
             if isinstance(outermost.body, onnx.GraphProto):

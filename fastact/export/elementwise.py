@@ -15,7 +15,8 @@ Array = npt.NDArray[np.float64]
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
-_FLOATS = {
+#: The element types that hold fractions.
+FLOATS = {
     onnx.TensorProto.FLOAT,
     onnx.TensorProto.FLOAT16,
     onnx.TensorProto.BFLOAT16,
@@ -58,7 +59,7 @@ Attributes = Mapping[str, Any]
 
 
 def _cast(inputs: Inputs, attributes: Attributes) -> Array:
-    if attributes["to"] not in _FLOATS:
+    if attributes["to"] not in FLOATS:
         raise ValueError("not a cast between floats")
     return np.asarray(inputs[0])
 
