@@ -150,7 +150,8 @@ def _run(
     files = [f"{index}.onnx" for index in range(len(models))]
     for file, model in zip(files, models, strict=True):
         (folder / file).write_bytes(model)
-    np.savez(folder / "inputs.npz", *inputs.values())
+    for index, values in enumerate(inputs.values()):
+        np.save(folder / f"input{index}.npy", values)
     with quota_group(profile.cpu_quota) as group, (folder / "stderr").open("wb") as errors:
         whole = {
             **job,

@@ -1,7 +1,7 @@
 """The process that measures: it takes on a profile's constraints, and runs models.
 
-`child` starts it with the path of a folder. There it finds ``job.json``, the models and
-``inputs.npz``, and leaves ``result.json``, ``samples.npz`` and ``outputs.npz``. It writes its
+`child` starts it with the path of a folder. There it finds ``job.json``, the models and their
+inputs, and leaves ``result.json``, ``samples.npz`` and ``outputs.npz``. It writes its
 progress to stdout, a line for each step.
 """
 
@@ -75,8 +75,11 @@ def _measure(folder: Path, job: dict[str, Any], profile: Profile) -> dict[str, A
     if job["group"] is not None:
         Path(job["group"]).write_text(str(os.getpid()))
     limits.apply(profile)
-    with np.load(folder / "inputs.npz") as archive:
-        inputs = {name: archive[f"arr_{i}"] for i, name in enumerate(job["inputs"])}
+    # Mapped, so that many inputs count neither as the model's memory nor against the limit.
+    inputs = {
+        name: np.asarray(np.load(folder / f"input{i}.npy", mmap_mode="r"))
+        for i, name in enumerate(job["inputs"])
+    }
     import onnxruntime  # noqa: F401  before anything is measured
 
     return (_alone if job["alone"] else _together)(folder, job, profile, inputs)

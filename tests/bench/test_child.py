@@ -105,6 +105,14 @@ def test_too_little_memory_is_said():
         run({"a": TWICE}, profile=Profile(memory_mb=24))
 
 
+@linux
+def test_inputs_do_not_count_as_the_models_memory():
+    many = {"x": np.zeros((1 << 24, 2), np.float32)}  # 128 MB
+    few, _ = child.memory(TWICE, INPUTS, CUSTOM)
+    peak, _ = child.memory(TWICE, many, Profile(memory_mb=127))
+    assert peak < few + 32
+
+
 def test_limits_that_the_system_does_not_have(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(ProfileError, match="cannot limit memory to 5 MB on darwin"):
