@@ -131,7 +131,10 @@ def _together(
         sessions.append(_session(path, profile, inputs))
     if job["outputs"]:
         count = len(next(iter(inputs.values())))
-        outputs = [np.stack([s(_sample(inputs, i)) for i in range(count)]) for s in sessions]
+        outputs = []
+        for session in sessions:
+            print(f"running {len(outputs)} {len(paths)}", flush=True)
+            outputs.append(np.stack([session(_sample(inputs, i)) for i in range(count)]))
         np.savez(folder / "outputs.npz", *outputs)
 
     def candidate(session: Session) -> Candidate:

@@ -60,7 +60,8 @@ def test_an_input_may_have_any_name(name):
 def test_progress_comes_from_the_process():
     heard = []
     run({"a": TWICE, "b": SQUARE}, progress=lambda *report: heard.append(report))
-    assert heard == [("loading", 0, 2), ("loading", 1, 2), ("timing", 5, 5)]
+    steps = [(what, done, 2) for what in ("loading", "running") for done in (0, 1)]
+    assert heard == [*steps, ("timing", 5, 5)]
 
 
 def test_memory_of_one_model():

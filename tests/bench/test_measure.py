@@ -151,7 +151,7 @@ def test_few_runs_are_noted():
 
 def test_progress_is_reported_to_the_end(comparison, progress_reports):
     said = [what for what, *_ in progress_reports]
-    assert list(dict.fromkeys(said)) == ["exporting", "loading", "timing", "memory"]
+    assert list(dict.fromkeys(said)) == ["exporting", "loading", "running", "timing", "memory"]
     assert progress_reports[-1] == ("memory", 5, 5)
     assert ("timing", 300, 300) in progress_reports
 
