@@ -131,7 +131,7 @@ def _together(
         sessions.append(_session(path, profile, inputs))
     if job["outputs"]:
         count = len(next(iter(inputs.values())))
-        outputs = []
+        outputs: list[npt.NDArray[Any]] = []
         for session in sessions:
             print(f"running {len(outputs)} {len(paths)}", flush=True)
             outputs.append(np.stack([session(_sample(inputs, i)) for i in range(count)]))
