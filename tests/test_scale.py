@@ -143,7 +143,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
             threads_per_worker=1,
             processes=True,
             memory_limit=MEMORY_LIMIT,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # None takes 8787, which may be in use
             local_directory=tmp_path_factory.mktemp("spilled"),
             silence_logs=logging.CRITICAL,  # losing a worker is what is tested
         ) as cluster,
